@@ -1,0 +1,57 @@
+# make demo    the story in under a minute, and its picture
+# make test    every test
+# make check   style, types, layers, documentation
+# make bench   speed
+# make docs    the documentation, as a site in site/
+# Each builds .venv first if it is not there: python3 (3.11 or newer), make and gcc are all it needs.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+
+# The paper's data sets, where they lie beside this folder; tests that need one skip where they do not.
+ifneq ($(wildcard ../shared/data),)
+export UNSKEW_DATA ?= $(abspath ../shared/data)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench docs clean
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo "unskew needs Python 3.11 or newer as $(PYTHON); name another with: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+	  || { echo "$(PYTHON) has no venv module; install it (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "preparing .venv ..."
+	@$(PIP) install -c constraints.txt -e '.[dev,docs]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/unskew demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -q
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: $(READY)
+	@$(PIP) install -c constraints.txt -e '.[bench]'
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+clean:
+	rm -rf .venv site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

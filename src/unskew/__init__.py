@@ -1,0 +1,44 @@
+"""Learn a classifier for everyone when labels were recorded only for some.
+
+>>> import unskew
+>>> unskew.IDBAL(C=0.64, eta=0.0256).eta
+0.0256
+
+Names are loaded on first use, so that `import unskew` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unskew.data import LoggedData
+    from unskew.linear import LinearClassifier
+    from unskew.methods import IDBAL, DBALw, DBALwm, ExactIDBAL, Passive, run
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "IDBAL",
+    "DBALw",
+    "DBALwm",
+    "ExactIDBAL",
+    "LinearClassifier",
+    "LoggedData",
+    "Passive",
+    "__version__",
+    "run",
+]
+
+_HOME = {"LoggedData": "unskew.data", "LinearClassifier": "unskew.linear"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'unskew' has no attribute {name!r}")
+    value = getattr(import_module(_HOME.get(name, "unskew.methods")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,245 @@
+"""`LoggedData`: a log in which labels were revealed only for some rows, validated once, here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unskew.errors import InputError
+from unskew.rows import Bools, Floats, Rows, as_rows, take
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class LoggedData:
+    """The log T_0: m rows, each with the probability Q0(x) that its label was revealed.
+
+    Parameters
+    ----------
+    X : array or SciPy sparse matrix, shape (m, d)
+        Features of *every* row of the log, revealed or not. Finite.
+    y : sequence of length m
+        The label where it was revealed; NaN or None where it was not. Two class values of any kind.
+    z : sequence of length m, optional
+        Whether the label was revealed. Read off `y` when left out.
+    q0 : float or sequence of length m
+        Logging propensities Q0(x) in (0, 1]: how likely each row was to be revealed.
+    classes : pair, optional
+        (negative, positive). Needed only where the revealed labels do not show both.
+    floor : float, optional
+        Raise smaller propensities (zero and below included) to this value instead of refusing them.
+
+    Attributes
+    ----------
+    y : array of +1.0, -1.0, and 0.0 where unrevealed
+    z : array of bool
+    classes : array of the two class values, negative first
+
+    Examples
+    --------
+    >>> log = LoggedData([[0.5], [1.0], [-1.0]], y=["paid", None, "default"], q0=[0.9, 0.1, 0.5])
+    >>> log.m, log.classes.tolist(), log.y.tolist()
+    (3, ['default', 'paid'], [1.0, 0.0, -1.0])
+    """
+
+    X: Rows
+    y: Floats
+    z: Bools
+    q0: Floats
+    classes: NDArray[Any] = field(repr=False)
+
+    def __init__(
+        self,
+        X: ArrayLike | Any,
+        y: Sequence[Any] | NDArray[Any],
+        z: ArrayLike | None = None,
+        q0: ArrayLike = 1.0,
+        *,
+        classes: Sequence[Any] | NDArray[Any] | None = None,
+        floor: float | None = None,
+    ) -> None:
+        rows = as_rows(X)
+        if isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and np.may_share_memory(X, rows):
+            rows = rows.copy()  # frozen: later changes to the caller's array must not reach the log
+        m = rows.shape[0]
+        if m == 0:
+            raise InputError("the log must have at least one row; got 0. Pass every row of the log, revealed or not.")
+        labels = _column(y, "y", m)
+        has_label = ~_missing(labels)
+        revealed = has_label if z is None else _reveal_bits(z, m)
+        for i in np.flatnonzero(revealed & ~has_label)[:1]:
+            raise InputError(
+                f"z = 1 needs a label; got y = {labels[i]} at row {i}. Set z to 0 there or supply the label."
+            )
+        found = _class_pair(labels[revealed], classes)
+        sign = np.zeros(m)
+        sign[revealed] = signs(labels[revealed], found)
+        for name, value in (
+            ("X", rows), ("y", sign), ("z", revealed), ("q0", propensities(q0, m, floor=floor)), ("classes", found),
+        ):  # fmt: skip
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        propensity: str | float,
+        revealed: str | None = None,
+        features: Sequence[str] | None = None,
+        classes: Sequence[Any] | None = None,
+        floor: float | None = None,
+    ) -> "LoggedData":
+        """Read a Polars or pandas frame by column names; `features` default to all other columns.
+
+        `propensity` may be a number: the same for every row.
+
+        >>> import polars as pl
+        >>> frame = pl.DataFrame({"income": [1.0, 2.0], "paid": [1, None], "q0": [0.9, 0.2]})
+        >>> LoggedData.from_frame(frame, label="paid", propensity="q0", classes=(0, 1)).m
+        2
+        """
+        columns = list(frame.columns)
+        special = [c for c in (label, propensity, revealed) if isinstance(c, str)]
+        names = [c for c in columns if c not in special] if features is None else list(features)
+        for name in [*special, *names]:
+            if name not in columns:
+                raise InputError(f"the frame has no column {name!r}. Its columns: {', '.join(map(str, columns))}.")
+        if not names:
+            raise InputError("the frame has no feature column left. Name them with features=.")
+        return cls(
+            frame[names].to_numpy(),
+            frame[label].to_numpy() if frame[label].dtype != object else np.asarray(list(frame[label]), dtype=object),
+            None if revealed is None else frame[revealed].to_numpy(),
+            frame[propensity].to_numpy() if isinstance(propensity, str) else propensity,
+            classes=classes,
+            floor=floor,
+        )
+
+    @property
+    def m(self) -> int:
+        """Rows of the log, revealed or not."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @cached_property
+    def revealed_X(self) -> Rows:
+        """Features of the revealed rows, in the log's order."""
+        return take(self.X, self.z)
+
+    @cached_property
+    def revealed_y(self) -> Floats:
+        """Labels of the revealed rows, +1.0 or -1.0, in the log's order."""
+        return self.y[self.z]
+
+    @cached_property
+    def revealed_q0(self) -> Floats:
+        """Propensities of the revealed rows, in the log's order."""
+        return self.q0[self.z]
+
+    @cached_property
+    def revealed_before(self) -> NDArray[np.int64]:
+        """Entry i: how many of the first i rows are revealed (length m + 1)."""
+        return np.concatenate(([0], np.cumsum(self.z)))
+
+    def __len__(self) -> int:
+        return self.m
+
+
+def propensities(q0: ArrayLike, rows: int, *, floor: float | None = None, name: str = "q0") -> Floats:
+    """`q0` as one float a row, each in (0, 1]; smaller ones raised to `floor` where one is given."""
+    try:
+        q = np.asarray(q0, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must hold numbers in (0, 1]; got {q0!r:.60}. Pass propensities as floats.") from None
+    if q.ndim == 0:
+        q = np.full(rows, float(q))
+    if q.shape != (rows,):
+        raise InputError(f"{name} must have one value a row: {rows} rows, but {name} has shape {q.shape}. Align them.")
+    if floor is not None:
+        if not 0.0 < floor <= 1.0:
+            raise InputError(f"floor must be in (0, 1]; got {floor}. Try floor=0.005.")
+        q = np.where(q < floor, floor, q)
+    if rows and not (q.min() > 0.0 and q.max() <= 1.0):  # NaN fails both
+        i = int(np.argmin((q > 0.0) & (q <= 1.0)))
+        remedy = "Drop the row or pass floor=." if q[i] <= 0.0 else "Correct the value or drop the row."
+        raise InputError(f"{name} must be in (0, 1]; got {q[i]} at row {i}. {remedy}")
+    return np.ascontiguousarray(q)
+
+
+def signs(labels: ArrayLike, classes: NDArray[Any]) -> Floats:
+    """Labels as +1.0 (the second class) and -1.0 (the first); any other value is refused."""
+    values = np.asarray(labels)
+    positive = values == classes[1]
+    known = positive | (values == classes[0])
+    if not np.all(known):
+        i = int(np.argmin(known))
+        raise InputError(
+            f"labels must be {classes[0]} or {classes[1]}; got {values.ravel()[i]!s} at position {i}. "
+            "Map it to one of the two classes or leave the row unrevealed."
+        )
+    return np.where(positive, 1.0, -1.0)
+
+
+def _column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind in "SU" and not isinstance(values, np.ndarray):
+        array = np.asarray(values, dtype=object)  # keep None apart from the text "None"
+    if array.shape != (rows,):
+        raise InputError(
+            f"{name} must have one value a row: X has {rows} rows, {name} has shape {array.shape}. Align them."
+        )
+    return array
+
+
+def _missing(labels: NDArray[Any]) -> Bools:
+    if labels.dtype.kind == "f":
+        unknown: Bools = np.isnan(labels)
+        return unknown
+    if labels.dtype.kind == "O":  # None, a float NaN, or pandas' own marks
+        return np.array([v is None or str(v) in ("nan", "<NA>", "NaT") for v in labels], dtype=bool)
+    return np.zeros(labels.shape, dtype=bool)
+
+
+def _reveal_bits(z: ArrayLike, rows: int) -> Bools:
+    bits: NDArray[Any] = np.asarray(z)
+    if bits.shape != (rows,):
+        raise InputError(f"z must have one value a row: X has {rows} rows, z has shape {bits.shape}. Align them.")
+    valid = (bits == 0) | (bits == 1)
+    if not np.all(valid):
+        i = int(np.argmin(valid))
+        raise InputError(f"z must be 0 or 1; got {bits[i]} at row {i}. Say 1 where the label was revealed, else 0.")
+    revealed: Bools = bits.astype(bool)
+    return revealed
+
+
+def _class_pair(revealed: NDArray[Any], classes: Sequence[Any] | NDArray[Any] | None) -> NDArray[Any]:
+    if classes is not None:
+        pair = np.asarray(classes)
+        if pair.shape != (2,) or pair[0] == pair[1]:
+            raise InputError(f"classes must be two different values (negative, positive); got {classes!r}.")
+        return pair
+    seen = sorted(set(revealed.tolist()), key=lambda v: (str(type(v)), v))
+    if not seen:
+        raise InputError(
+            "no row is revealed: the log holds 0 labels, so the classes are unknown. "
+            "Pass classes=(negative, positive) to start without a label."
+        )
+    if len(seen) == 1:
+        raise InputError(
+            f"y must show two classes; all {len(revealed)} revealed rows are {seen[0]!s}. "
+            "Pass classes=(negative, positive) to name the other one."
+        )
+    if len(seen) > 2:
+        shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
+        raise InputError(f"y must have two classes; got {len(seen)}: {shown}. Merge classes or drop the others' rows.")
+    return np.asarray(seen)

@@ -1,0 +1,89 @@
+"""Feature rows, dense or CSR: checked once on the way in, then sliced and stacked.
+
+A row set is a C-contiguous float64 array or a SciPy CSR array in canonical form. Both have
+`.shape`, both slice by rows; these few functions are all the rest of the package needs to know.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from unskew.errors import InputError
+
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = NDArray[np.float64] | sparse.csr_array
+
+
+def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
+    """`X` as float64 rows, dense or CSR, every value finite."""
+    rows: Rows
+    if sparse.issparse(X):
+        rows = sparse.csr_array(X, dtype=np.float64, copy=True)
+        rows.sum_duplicates()
+        values = rows.data
+    else:
+        try:
+            rows = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name} must hold numbers only: {error}. Encode text columns first.") from None
+        if rows.ndim != 2:
+            raise InputError(
+                f"{name} must have two dimensions (rows x features); got shape {rows.shape}. "
+                "Reshape a single feature with X.reshape(-1, 1)."
+            )
+        values = rows.ravel()
+    if rows.shape[1] == 0:
+        raise InputError(f"{name} must have at least one feature; got shape {rows.shape}. Pass the feature columns.")
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        raise not_finite(rows, name=name)
+    return rows
+
+
+def not_finite(X: Rows, *, name: str = "X") -> InputError:
+    """The error that names the first cell of `X` that is NaN or infinite."""
+    dense = X if isinstance(X, np.ndarray) else X.tocoo()
+    if isinstance(dense, np.ndarray):
+        i, j = np.argwhere(~np.isfinite(dense))[0]
+        value = dense[i, j]
+    else:
+        k = int(np.flatnonzero(~np.isfinite(dense.data))[0])
+        (i, j), value = (dense.row[k], dense.col[k]), dense.data[k]
+    return InputError(
+        f"{name} must be finite; got {value} at row {i}, column {j}. Impute or drop the row before passing it."
+    )
+
+
+def take(X: Rows, keep: Bools | Ints) -> Rows:
+    """The rows of `X` chosen by a mask or by positions."""
+    rows: Rows = X[keep]
+    return rows
+
+
+def stack(parts: list[Rows]) -> Rows:
+    """The rows of all parts, one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return sparse.csr_array(sparse.vstack(parts, format="csr"))
+
+
+def grown(buffer: Any, used: int, new: Any) -> Any:
+    """A buffer whose first `used` rows are kept and followed by `new`; room doubles, so n rows cost O(n).
+
+    >>> grown(np.array([1.0, 2.0]), 2, np.array([3.0])).tolist()[:3]
+    [1.0, 2.0, 3.0]
+    """
+    if not isinstance(buffer, np.ndarray):
+        return stack([buffer[:used], new])
+    end = used + len(new)
+    if end > len(buffer) or not buffer.flags.writeable:
+        room = np.empty((max(end, 2 * len(buffer)), *buffer.shape[1:]))
+        room[:used] = buffer[:used]
+        buffer = room
+    buffer[used:end] = new
+    return buffer

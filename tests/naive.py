@@ -1,0 +1,88 @@
+"""The slow, obvious version of every compiled function: one row, one number at a time."""
+
+import math
+
+import numpy as np
+
+LOSSES = {0: "squared", 1: "logistic", 2: "hinge"}
+
+
+def margin_gain(z, h):
+    """The u with u + e^z (e^u - 1) = h, by bisection."""
+
+    def above(u):
+        if z > 0:  # both sides times e^-z
+            return u > 700 or math.exp(-z) * u + math.expm1(u) >= math.exp(-z) * h
+        if z + u > 700:
+            return True
+        rise = math.exp(z) * math.expm1(u) if u < 30 else math.exp(z + u)
+        return u + rise >= h
+
+    low, high = 0.0, h
+    for _ in range(2000):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if above(middle) else (middle, high)
+    return high
+
+
+def step(score, y, v, a, xx, loss):
+    h = v * a * xx
+    if LOSSES[loss] == "squared":
+        p = float(np.clip(score, -1, 1))
+        if h < 1e-6:
+            return -2 * (p - y) * v * a
+        return -(p - y) * -math.expm1(-2 * h) / xx
+    if xx == 0:
+        return 0.0
+    if LOSSES[loss] == "hinge":
+        return y * min(v * a, max(0.0, 1 - y * score) / xx)
+    return y * margin_gain(y * score, h) / xx
+
+
+def with_one(X, intercept):
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    return np.hstack([X, np.ones((len(X), 1))]) if intercept else X
+
+
+def one_pass(w, t, X, y, v, order, eta, by_weight, loss):
+    """`pass_dense` and `pass_csr`: the new w and clock; rows in X already carry the constant feature."""
+    w = w.copy()
+    for i in order:
+        if v[i] == 0:
+            continue
+        t += v[i] if by_weight else 1
+        a = math.sqrt(eta / (eta + t))
+        w += step(w @ X[i], y[i], v[i], a, X[i] @ X[i], loss) * X[i]
+    return w, t
+
+
+def look(w, X):
+    """`look_dense` and `look_csr`."""
+    return np.array([w @ x for x in X]), np.array([x @ x for x in X])
+
+
+def weighted_errors(score, y, v):
+    return sum(vi for s, yi, vi in zip(score, y, v, strict=True) if s * yi <= 0)
+
+
+def mix(bits):
+    mask = 2**64 - 1
+    bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & mask
+    return bits ^ (bits >> 31)
+
+
+def keys(X, salt, key):
+    """`keys_dense` and `keys_csr`, on dense rows."""
+    return [
+        (int(k) + sum(mix(int(np.float64(x).view(np.uint64)) ^ int(s)) for x, s in zip(row, salt, strict=True) if x))
+        % 2**64
+        for row, k in zip(X, key, strict=True)
+    ]
+
+
+def least_inside(score, xx, q0, slope):
+    inside = [q for s, n, q in zip(score, xx, q0, strict=True) if n > 0 and abs(s) <= slope * n]
+    return min(inside, default=1.0)

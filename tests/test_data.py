@@ -1,0 +1,142 @@
+"""LoggedData: what it accepts, what it makes of it, and how it refuses."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from unskew import LoggedData
+from unskew.errors import InputError, UnskewError
+
+X = np.array([[0.0, 1.0], [1.0, 0.5], [0.5, -1.0], [-1.0, 0.25]])
+Y = [1, 0, np.nan, 1]
+Q = [0.5, 0.25, 0.1, 1.0]
+
+
+def test_labels_become_signs():
+    log = LoggedData(X, Y, q0=Q)
+    assert log.y.tolist() == [1.0, -1.0, 0.0, 1.0]
+    assert log.z.tolist() == [True, True, False, True]
+    assert log.classes.tolist() == [0, 1]
+    assert log.m == len(log) == 4 and log.n_features == 2
+    assert log.revealed_X.tolist() == X[[0, 1, 3]].tolist()
+    assert log.revealed_before.tolist() == [0, 1, 2, 2, 3]
+    assert log.revealed_y.tolist() == [1.0, -1.0, 1.0] and log.revealed_q0.tolist() == [0.5, 0.25, 1.0]
+
+
+def test_a_hidden_label_is_not_used():
+    """z says what was revealed, even where y holds more."""
+    log = LoggedData(X, [1, 0, 0, 1], [1, 1, 0, 1], Q)
+    assert log.y.tolist() == [1.0, -1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["paid", "default", None, "paid"], ["default", "paid"]),
+        (np.array(["paid", "default", None, "paid"], dtype=object), ["default", "paid"]),
+        ([True, False, None, True], [False, True]),
+        ([2.0, -3.0, np.nan, 2.0], [-3.0, 2.0]),
+        ([7, 5, None, 7], [5, 7]),
+    ],
+)
+def test_any_two_class_values(labels, classes):
+    log = LoggedData(X, labels, q0=Q)
+    assert log.classes.tolist() == classes
+    assert log.y.tolist() == [1.0, -1.0, 0.0, 1.0]
+
+
+def test_frozen():
+    log = LoggedData(X, Y, q0=Q)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        log.y = 3
+    for array in (log.X, log.y, log.z, log.q0):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_does_not_alias_what_it_was_given():
+    mine = X.copy()
+    log = LoggedData(mine, Y, q0=Q)
+    mine[0, 0] = 99.0
+    assert log.X[0, 0] == 0.0
+
+
+def test_csr():
+    log = LoggedData(sparse.coo_matrix(X), Y, q0=Q)
+    assert sparse.issparse(log.X) and log.X.format == "csr"
+    assert np.array_equal(log.revealed_X.toarray(), X[[0, 1, 3]])
+    with pytest.raises(InputError, match="got nan at row 1, column 0"):
+        LoggedData(sparse.csr_matrix([[1.0, 0.0], [np.nan, 2.0]]), [0, 1], q0=0.5)
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+def test_from_frame(frame):
+    columns = {"a": X[:, 0], "b": X[:, 1], "label": ["x", "y", None, "x"], "seen": [1, 1, 0, 1], "q": Q}
+    log = LoggedData.from_frame(frame(columns), label="label", propensity="q", revealed="seen")
+    assert np.array_equal(log.X, X) and log.classes.tolist() == ["x", "y"]
+    assert log.y.tolist() == [-1.0, 1.0, 0.0, -1.0] and log.q0.tolist() == Q
+    some = LoggedData.from_frame(frame(columns), label="label", propensity=0.3, features=["b"])
+    assert some.n_features == 1 and some.q0.tolist() == [0.3] * 4
+    with pytest.raises(InputError, match="no column 'lable'"):
+        LoggedData.from_frame(frame(columns), label="lable", propensity="q")
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+def test_from_frame_integers_with_nulls(frame):
+    columns = {"a": [1.0, 2.0, 3.0], "y": [1, None, 0], "q": [0.5] * 3}
+    log = LoggedData.from_frame(frame(columns), label="y", propensity="q")
+    assert log.y.tolist() == [1.0, 0.0, -1.0]
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+def test_from_frame_with_text_features(frame):
+    with pytest.raises(InputError, match="X must hold numbers only"):
+        LoggedData.from_frame(frame({"a": ["u", "v"], "y": [1, 0], "q": [0.5, 0.5]}), label="y", propensity="q")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"q0": [0.5, 0.0, 0.1, 1.0]}, r"q0 must be in \(0, 1\]; got 0\.0 at row 1\. Drop the row or pass floor="),
+        ({"q0": [0.5, -0.1, 0.1, 1.0]}, r"q0 must be in \(0, 1\]; got -0\.1 at row 1\. Drop the row or pass floor="),
+        ({"q0": [0.5, 0.2, 1.5, 1.0]}, r"q0 must be in \(0, 1\]; got 1\.5 at row 2\. Correct"),
+        ({"q0": [0.5, 0.2, np.nan, 1.0]}, r"q0 must be in \(0, 1\]; got nan at row 2\. Correct"),
+        ({"q0": [0.5, 0.2]}, r"one value a row: 4 rows, but q0 has shape \(2,\)"),
+        ({"q0": "often"}, "q0 must hold numbers"),
+        ({"q0": Q, "floor": 0.0}, r"floor must be in \(0, 1\]; got 0\.0"),
+        ({"z": [1, 1, 1, 1]}, "z = 1 needs a label; got y = nan at row 2. Set z to 0"),
+        ({"z": [1, 2, 0, 1]}, "z must be 0 or 1; got 2 at row 1"),
+        ({"z": [1, 1]}, r"X has 4 rows, z has shape \(2,\)"),
+        ({"y": [1, 2, 3, 1]}, "y must have two classes; got 3: 1, 2, 3. Merge"),
+        ({"y": [np.nan] * 4}, r"no row is revealed: the log holds 0 labels.*Pass classes="),
+        ({"y": [1, 1, np.nan, 1]}, r"y must show two classes; all 3 revealed rows are 1\.0\. Pass classes="),
+        ({"y": [1, 0]}, r"X has 4 rows, y has shape \(2,\)"),
+        ({"y": [1, 0, None, 1], "classes": (0, 2)}, "labels must be 0 or 2; got 1 at position 0"),
+        ({"classes": (1, 1)}, "classes must be two different values"),
+        ({"X": np.where(X == 0.5, np.nan, X)}, "X must be finite; got nan at row 1, column 1. Impute"),
+        ({"X": np.where(X == 0.5, np.inf, X)}, "X must be finite; got inf at row 1, column 1. Impute"),
+        ({"X": X[:, 0]}, "two dimensions"),
+        ({"X": X[:, :0]}, "at least one feature"),
+        ({"X": [["a"]] * 4}, "X must hold numbers only"),
+        ({"X": X[:0], "y": []}, "at least one row"),
+    ],
+)
+def test_refusals(changed, message):
+    given = {"X": X, "y": Y, "q0": Q} | changed
+    with pytest.raises(InputError, match=message) as caught:
+        LoggedData(**given)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, UnskewError)
+
+
+def test_floor_raises_small_propensities():
+    assert LoggedData(X, Y, q0=[0.5, 0.0, -1.0, 0.001], floor=0.01).q0.tolist() == [0.5, 0.01, 0.01, 0.01]
+
+
+def test_classes_named_allow_a_log_without_labels():
+    log = LoggedData(X, [None] * 4, q0=Q, classes=("no", "yes"))
+    assert log.revealed_X.shape == (0, 2) and log.y.tolist() == [0.0] * 4

@@ -1,0 +1,80 @@
+"""Is x in DIS(V)? The linear test of the paper's appendix, and the exact answer for finite classes."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unskew import _kernels
+from unskew.linear import Descent
+from unskew.rows import Bools, Floats, Rows
+
+
+@dataclass(slots=True)
+class LinearTest:
+    """x is in DIS(V_{k+1}) when flipping w's answer on x costs less than the deviation allows.
+
+    Flipping the sign of w.x takes an importance weight of about |2 w.x| / (a x.x), so this many
+    rows of disagreement; as a share of the sample it must not exceed the bound of Algorithm 1,
+    line 8 (appendix, item 4)::
+
+        |2 w.x| / (a(t) x.x) / cnt  <=  sqrt(C V loss) / cnt + C V log(cnt) / cnt
+
+    with `cnt` = m_k + n_k rows behind the model, `loss` the sum of importance weights of the rows
+    it gets wrong (cnt times l(h_k, S_k)), and V the largest possible weight. With
+    V = (m_k + n_k) / (m_k xi_k + n_k) the right side is the text's
+    sqrt(C l / (m_k xi_k + n_k)) + C log(m_k + n_k) / (m_k xi_k + n_k).
+
+    Erratum: the text prints the left side without the division by cnt. Its two sides then have
+    different units (a number of rows against a share of them), and the region is smaller than the
+    bound calls for by the factor cnt. `printed=True` gives that literal form; the methods, both
+    variants, use the corrected one.
+    """
+
+    C: float
+    V: float
+    loss: float
+    cnt: float
+    printed: bool = False
+
+    def bound(self) -> float:
+        """What |2 w.x| / (a x.x) may be at the most."""
+        rows = math.sqrt(self.C * self.V * self.loss) + self.C * self.V * math.log(self.cnt)
+        return rows / self.cnt if self.printed else rows
+
+    def __call__(self, score: Floats, xx: Floats, a: float) -> Bools:
+        """The rows that lie in the disagreement region, from their w.x and x.x and the step size a.
+
+        Every row does while cnt <= 3 (protocol.md); after that a row of zeros never does: no linear
+        classifier without intercept disagrees with another there.
+        """
+        if self.cnt <= 3:
+            return np.ones(score.shape, dtype=bool)
+        inside: Bools = np.abs(score) <= 0.5 * a * self.bound() * xx
+        return inside & (xx > 0.0)
+
+    def rows(self, descent: Descent, X: Rows) -> Bools:
+        """The test on rows of features, with the clock of the descent itself."""
+        score, xx = descent.look(X)
+        return self(score, xx, descent.a)
+
+    def least(self, descent: Descent, X: Rows, q0: Floats) -> float:
+        """The least propensity xi = inf Q0(x) over those of the rows that lie in the region; 1 where none does."""
+        if self.cnt <= 3:
+            return float(q0.min(initial=1.0))
+        score, xx = descent.look(X)
+        return float(_kernels.least_inside(score, xx, q0, 0.5 * descent.a * self.bound()))
+
+
+def finite(predictions: NDArray[np.integer] | Bools) -> Bools:
+    """DIS(V) exactly: the columns (points) on which the rows (classifiers) of V are not unanimous.
+
+    >>> finite(np.array([[0, 1, 1], [0, 1, 0]])).tolist()
+    [False, False, True]
+    """
+    P = np.asarray(predictions)
+    if P.shape[0] == 0:
+        return np.zeros(P.shape[1], dtype=bool)
+    unanimous: Bools = (P == P[0]).all(axis=0)
+    return ~unanimous

@@ -1,0 +1,172 @@
+"""Logging policies Q0(x): with what probability the log reveals the label of x.
+
+Each is a callable `Q0(X) -> q0` that is deterministic in x; what is random (the hash of `Uniform`)
+is drawn once, from a seed, when the policy is made. The paper's text leaves several constants open;
+the released program fixes them, and where the two do differ (`Certainty`) both are here.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unskew.data import propensities
+from unskew.errors import InputError, unknown
+from unskew.linear import Descent
+from unskew.rows import Floats, Rows, as_rows
+
+FLOOR = 0.005
+"""No policy reveals a label with a smaller probability (protocol.md); also the xi_0 methods are told."""
+
+VARIANTS = ("released", "paper")
+
+Policy = Callable[[Rows], Floats]
+
+
+@dataclass(frozen=True)
+class Identical:
+    """Every label is revealed with the same probability.
+
+    >>> Identical()(np.zeros((2, 3))).tolist()
+    [0.005, 0.005]
+    """
+
+    q: float = FLOOR
+
+    def __call__(self, X: Rows) -> Floats:
+        return np.full(X.shape[0], self.q)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Three groups of about equal size, revealed with probability 0.005, 0.05 and 0.5.
+
+    The group is trunc(1e5 v.x) mod 3, a hash of x by a random v in U(0, 1)^d: deterministic in x and
+    independent of y, which is all the text asks for.
+    """
+
+    v: Floats
+
+    @classmethod
+    def draw(cls, n_features: int, random_state: int | np.random.Generator | None = None) -> Self:
+        return cls(np.random.default_rng(random_state).random(n_features))
+
+    def __call__(self, X: Rows) -> Floats:
+        group = np.trunc(1e5 * np.asarray(X @ self.v)).astype(np.int64) % 3
+        return np.array([FLOOR, 0.05, 0.5])[group]
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """exp(-c r^2), r the distance to a coarse linear boundary: labels are known where a model was unsure.
+
+    c is such that the probability is 0.1 at r^2 = s, `s` the value one third up among a sample of
+    r^2 (the text leaves c open). Not below 0.005.
+    """
+
+    w: Floats
+    s: float
+
+    @classmethod
+    def fit(cls, X: Rows, y: Floats) -> Self:
+        """Train the coarse classifier on the first 10 % of the rows, take s from the last 400."""
+        w, r2 = _coarse(X, y)
+        return cls(w, float(r2[len(r2) // 3]))
+
+    def __call__(self, X: Rows) -> Floats:
+        r2 = np.asarray(X @ self.w) ** 2
+        return np.maximum(FLOOR, np.exp(math.log(0.1) * r2 / self.s))
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """Probability growing with the distance r to a coarse linear boundary, 0.1 at r^2 = s, at most 1.
+
+    The text says c r^2 (`variant="paper"`); what was run is c r^4 (`variant="released"`). `s` is the
+    value one third down from the top among a sample of r^2. Not below 0.005.
+    """
+
+    w: Floats
+    s: float
+    variant: str = "released"
+
+    @classmethod
+    def fit(cls, X: Rows, y: Floats, *, variant: str = "released") -> Self:
+        """Train the coarse classifier on the first 10 % of the rows, take s from the last 400."""
+        if variant not in VARIANTS:
+            raise unknown("variant", variant, VARIANTS)
+        w, r2 = _coarse(X, y)
+        return cls(w, float(r2[len(r2) - 1 - len(r2) // 3]), variant)
+
+    def __call__(self, X: Rows) -> Floats:
+        ratio = np.asarray(X @ self.w) ** 2 / self.s
+        return np.clip(0.1 * (ratio if self.variant == "paper" else ratio**2), FLOOR, 1.0)
+
+
+class Tabulated:
+    """Propensities that come with the data, looked up by row; asking for an unknown row is an error.
+
+    >>> Q0 = Tabulated([[0.0, 1.0], [2.0, 3.0]], [0.5, 0.25])
+    >>> Q0(np.array([[2.0, 3.0]])).tolist()
+    [0.25]
+    """
+
+    def __init__(self, X: ArrayLike, q0: ArrayLike) -> None:
+        rows = as_rows(X)
+        self._table: dict[bytes, float] = {}
+        for i, (key, q) in enumerate(zip(_keys(rows), propensities(q0, rows.shape[0]).tolist(), strict=True)):
+            if self._table.setdefault(key, q) != q:
+                raise InputError(
+                    f"equal rows must have equal propensities; row {i} has {q}, an earlier equal row "
+                    f"{self._table[key]}. Add the feature that tells them apart."
+                )
+
+    def __call__(self, X: Rows) -> Floats:
+        found = [self._table.get(key) for key in _keys(as_rows(X))]
+        if None in found:
+            raise InputError(
+                f"row {found.index(None)} is not in the table of propensities. Add it, or use a fitted policy."
+            )
+        return np.array(found, dtype=np.float64)
+
+
+POLICIES = ("identical", "uniform", "uncertainty", "certainty")
+
+
+def make(name: str, X: Rows, y: Floats, rng: np.random.Generator, *, variant: str = "released") -> Policy:
+    """The policy of that name for training rows X with labels y in {-1, +1}, as in the experiments."""
+    if name == "identical":
+        return Identical()
+    if name == "uniform":
+        return Uniform.draw(X.shape[1], rng)
+    if name == "uncertainty":
+        return Uncertainty.fit(X, y)
+    if name == "certainty":
+        return Certainty.fit(X, y, variant=variant)
+    raise unknown("policy", name, POLICIES)
+
+
+def _coarse(X: Rows, y: Floats) -> tuple[Floats, Floats]:
+    """A unit normal from one pass over the first 10 % of rows (eta = 1, weights 1); sorted r^2 of the last 400."""
+    k = max(1, X.shape[0] // 10)
+    descent = Descent(X.shape[1], eta=1.0)
+    descent.run(X[:k], y[:k], np.ones(k), np.arange(k))
+    length = float(np.linalg.norm(descent.w))
+    if length == 0.0:
+        raise InputError(
+            f"the coarse classifier needs a row that is not all zeros among the first {k}; got none. Shuffle the rows."
+        )
+    w = descent.w / length
+    return w, np.sort(np.asarray(X[-400:] @ w) ** 2)
+
+
+def _keys(X: Rows) -> list[bytes]:
+    if isinstance(X, np.ndarray):
+        return [row.tobytes() for row in X + 0.0]  # -0.0 and 0.0 are one value
+    dense_keys = []
+    for lo, hi in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        dense_keys.append(X.indices[lo:hi].astype(np.int64).tobytes() + X.data[lo:hi].tobytes())
+    return dense_keys

@@ -1,0 +1,383 @@
+"""The paper's analysis on finite domains: every quantity, constant and bound as a number.
+
+A `Domain` holds what the learner never sees (probabilities of points and labels) beside the class H.
+docs/theory.md derives the constants and lists where the printed text and its proofs differ.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unskew.disagreement import finite
+from unskew.errors import InputError
+from unskew.rows import Bools, Floats, Ints
+
+GAMMA_0 = 8 / 3 + 2 * math.sqrt(20 / 3)
+"""Corollary 15, first part, and Delta_k: 2 (4/3 + sqrt(20/3)), about 7.83."""
+
+GAMMA_1 = 28 / 3
+"""Corollary 15, second part: 2 (14/3), about 9.33."""
+
+GAMMA_2 = 4 * GAMMA_0 + 2 * GAMMA_1 + 4 * GAMMA_0 * math.sqrt(3 * GAMMA_1 + 14 / 3) + 8 * GAMMA_0**2
+"""Lemma 17, about 720. The coefficient of sqrt(sigma nu), 2 gamma_1 + 4 gamma_0 sqrt(8 + gamma_1), is smaller."""
+
+C_0 = 3 * math.log2(24) * GAMMA_1
+"""Theorem 1, about 128. The output minimises over V_K, so gamma_1 serves where the proof has gamma_2."""
+
+C_1 = 4 * math.log(48) / math.log(4) * GAMMA_2
+"""Theorem 3, about 8037."""
+
+
+def delta_k(delta: float, k: int) -> float:
+    """Alg. 1, line 5: delta_k = delta / ((k + 1)(k + 2)); they sum to delta.
+
+    >>> delta_k(0.06, 1)
+    0.01
+    """
+    return delta / ((k + 1) * (k + 2))
+
+
+def sigma(size: int, delta: float, m_k: float, n_k: float, xi_k: float) -> float:
+    """Alg. 1, line 5: log(|H| / delta) / (m_k xi_k + n_k), infinite on an empty segment.
+
+    >>> round(sigma(100, 0.1, m_k=50, n_k=10, xi_k=0.2), 4)
+    0.3454
+    """
+    least = m_k * xi_k + n_k
+    return math.log(size / delta) / least if least > 0.0 else math.inf
+
+
+def Delta(sigma_k: float, rho: Floats, gamma_0: float = GAMMA_0) -> Floats:
+    """Alg. 1, line 5: Delta_k(h, h') = gamma_0 (sigma + sqrt(sigma rho(h, h'))), rho on the segment's rows.
+
+    >>> Delta(0.25, np.array([0.0, 1.0]), gamma_0=2.0).tolist()
+    [0.5, 1.5]
+    """
+    if math.isinf(sigma_k):
+        return np.full(np.shape(rho), np.inf)
+    allowed: Floats = gamma_0 * (sigma_k + np.sqrt(sigma_k * rho))
+    return allowed
+
+
+def query_region(A: Bools, q0: Floats, alpha: float) -> Bools:
+    """The part of a disagreement region A that Algorithm 1 queries: A and Q0(x) <= inf_A Q0 + 1/alpha.
+
+    Not monotone in A: a smaller region may have a larger infimum, and let in points that A leaves out.
+
+    >>> query_region(np.array([True, True, True, False]), np.array([0.1, 0.2, 0.9, 0.1]), alpha=2).tolist()
+    [True, True, False, False]
+    """
+    if not A.any():
+        return A.copy()
+    region: Bools = A & (q0 <= q0[A].min() + 1.0 / alpha)
+    return region
+
+
+def S(A: Bools, q0: Floats, alpha: float) -> Bools:
+    """Definition 2 as printed: the union over *all* A' in A of A' and Q0(x) <= inf_A' Q0 + 1/alpha.
+
+    Every single point {x} is such an A' and passes its own test, so S(A, alpha) = A for every alpha
+    and Q0, and the adjusted coefficient is the plain one. `Domain.theta_tilde` takes the union over
+    the regions the algorithm can meet instead.
+
+    >>> S(np.array([True, True, False]), np.array([0.1, 0.9, 0.5]), alpha=10).tolist()
+    [True, True, False]
+    """
+    return A.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A population on finitely many points, a logging policy, and a class of classifiers.
+
+    Parameters
+    ----------
+    p : array of length |X|
+        Probabilities of the points; they sum to 1.
+    eta : array of length |X|
+        Pr(y = 1 | x).
+    Q0 : float or array of length |X|
+        The logging policy.
+    H : array, |H| x |X|
+        Predictions, 0 or 1. A float copy of it should fit in memory.
+
+    Examples
+    --------
+    Three points, thresholds as the class; h_1 is best:
+
+    >>> X = Domain(p=[0.5, 0.3, 0.2], eta=[0.1, 0.9, 0.9], Q0=[0.1, 0.5, 0.9], H=[[1, 1, 1], [0, 1, 1], [0, 0, 1]])
+    >>> X.h_star, round(X.nu, 3), X.rho(X.h_star).tolist(), X.dis(X.ball(X.h_star, 0.3)).tolist()
+    (1, 0.1, [0.5, 0.0, 0.3], [False, True, False])
+    """
+
+    p: Floats
+    eta: Floats
+    Q0: Floats
+    H: Bools
+
+    def __init__(self, p: ArrayLike, eta: ArrayLike, Q0: ArrayLike, H: ArrayLike) -> None:
+        matrix = np.asarray(H)
+        if matrix.ndim != 2 or 0 in matrix.shape or not ((matrix == 0) | (matrix == 1)).all():
+            raise InputError(f"H must be a |H| x |X| matrix of 0 and 1; got shape {matrix.shape}. Recode predictions.")
+        points = (matrix.shape[1],)
+        object.__setattr__(self, "H", matrix.astype(bool))
+        for name, value in (("p", p), ("eta", eta), ("Q0", Q0)):
+            column = np.asarray(value, dtype=np.float64)
+            if column.shape not in ((), points):
+                raise InputError(
+                    f"{name} must have one value a point: {points[0]} points, but shape {column.shape}. Align."
+                )
+            column = np.broadcast_to(column, points)
+            if not ((column >= 0.0) & (column <= 1.0)).all():
+                raise InputError(f"{name} must be in [0, 1]; got {column.min()} to {column.max()}. Pass probabilities.")
+            object.__setattr__(self, name, column)
+        if not math.isclose(self.p.sum(), 1.0, abs_tol=1e-9):
+            raise InputError(f"p must sum to 1; got {self.p.sum()}. Divide by the sum.")
+
+    @cached_property
+    def l(self) -> Floats:  # noqa: E743 - the paper's name
+        """Error rates Pr(h(X) != Y), one a classifier."""
+        errors: Floats = self.p @ self.eta + self.H @ (self.p * (1.0 - 2.0 * self.eta))
+        return errors
+
+    @cached_property
+    def h_star(self) -> int:
+        """The position of the best classifier (the first, if several are)."""
+        return int(np.argmin(self.l))
+
+    @property
+    def nu(self) -> float:
+        """The error of the best classifier, nu = l(h*); never below 0 by rounding."""
+        return max(float(self.l[self.h_star]), 0.0)
+
+    def rho(self, h: int) -> Floats:
+        """Disagreement masses Pr(h(X) != h'(X)), one for each h' in H."""
+        masses: Floats = self._apart(h) @ self.p
+        return masses
+
+    def ball(self, h: int, r: float) -> Bools:
+        """B(h, r): which h' have rho(h, h') <= r (up to rounding)."""
+        inside: Bools = self.rho(h) <= r + 1e-12
+        return inside
+
+    def dis(self, V: Bools | Ints) -> Bools:
+        """DIS(V): the points on which V is not unanimous."""
+        return finite(self.H[V])
+
+    def theta(self, r0: float) -> float:
+        """The disagreement coefficient, sup_{r > r0} Pr(DIS(B(h*, r))) / r."""
+        return self._coefficient(r0, self._apart(self.h_star))
+
+    def theta_tilde(self, r0: float, alpha: float) -> float:
+        """The adjusted coefficient, sup_{r > r0} Pr(S_r) / r, S_r all that can be queried at radius r.
+
+        ::
+
+            S_r = union over V with h* in V, V in B(h*, r), of query_region(DIS(V), alpha)
+                = union over h in B(h*, r) of query_region({h != h*}, alpha)
+
+        (x in DIS(V) lies in some {h != h*} with h in V, a subset of DIS(V), whose infimum is no
+        smaller.) S_r is monotone in r, within DIS(B(h*, r)), and on the good event holds every
+        query at radius r: all that the proof of Theorem 3 asks of S. The printed definition, with
+        the union over all subsets, gives `theta`.
+        """
+        apart, q0 = self._apart(self.h_star), self.Q0
+        infimum = np.where(apart, q0, np.inf).min(axis=1)
+        return self._coefficient(r0, apart & (q0 <= infimum[:, None] + 1.0 / alpha))
+
+    def _apart(self, h: int) -> Bools:
+        """Row h': the points on which h' and h differ."""
+        differ: Bools = self.H ^ self.H[h]
+        return differ
+
+    def _coefficient(self, r0: float, regions: Bools) -> float:
+        """sup_{r > r0} 1/r Pr(union of the regions of the h in B(h*, r)).
+
+        The union is a step function of r: point x joins at radius(x), and the supremum is at a step or at r0.
+        """
+        radius = np.where(regions, self.rho(self.h_star)[:, None], np.inf).min(axis=0)
+        order = np.argsort(radius)
+        mass = np.cumsum(self.p[order])
+        steps = np.maximum(radius[order], r0)
+        counts = np.isfinite(steps) & (steps > 1e-12)  # what lies at radius 0 has no mass
+        return float((mass[counts] / steps[counts]).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Algorithm 1 on a domain with m logged rows, n = 2^K - 1 stream rows and confidence delta.
+
+    >>> X = Domain(p=[0.5, 0.5], eta=[0.0, 1.0], Q0=0.5, H=[[0, 0], [0, 1], [1, 1]])
+    >>> run = Analysis(X, m=30_000, n=1023, delta=0.05)
+    >>> run.K, round(run.alpha), run.epsilon[2] > run.epsilon[1], round(run.consistency(), 3)
+    (10, 20, True, 0.051)
+    """
+
+    domain: Domain
+    m: int
+    n: int
+    delta: float
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or (self.n + 1) & self.n:
+            below = 2 ** max(int(self.n + 1).bit_length() - 1, 1) - 1
+            raise InputError(f"n must be 2^K - 1, as the bounds assume; got {self.n}. Take n = {below}.")
+        if not (self.m >= 1 and 0.0 < self.delta <= 1.0):
+            raise InputError(f"m must be at least 1 and delta in (0, 1]; got m = {self.m}, delta = {self.delta}.")
+
+    @property
+    def K(self) -> int:
+        """The number of stream segments, log2(n + 1)."""
+        return self.n.bit_length()
+
+    @property
+    def alpha(self) -> float:
+        """Logged rows to a stream row in each segment, 2m / 3n."""
+        return 2.0 * self.m / (3.0 * self.n)
+
+    def n_k(self, k: int) -> int:
+        """Stream rows of segment k: n_0 = 0, n_k = 2^(k-1)."""
+        return 2 ** (k - 1) if k else 0
+
+    def m_k(self, k: int) -> float:
+        """Logged rows of segment k: m_0 = m/3, m_k = alpha n_k."""
+        return self.alpha * self.n_k(k) if k else self.m / 3.0
+
+    def zeta_k(self, k: int, region: Bools) -> float:
+        """zeta_k = sup over DIS_{k-1} of log(2|H| / delta_k) / (m_{k-1} Q0(x) + n_{k-1}).
+
+        Lemma 18 needs only delta_{k-1}; the printed delta_k is smaller, so still right.
+        """
+        L = math.log(2.0 * len(self.domain.H) / delta_k(self.delta, k))
+        return self._supremum(region, self.m_k(k - 1), self.n_k(k - 1)) * L
+
+    @cached_property
+    def epsilon(self) -> tuple[float, ...]:
+        """As printed, epsilon_k = gamma_2 zeta_k + gamma_2 sqrt(zeta_k nu) for k = 0, ..., K; epsilon_0 is infinite."""
+        return self._radii(nested=False)
+
+    @cached_property
+    def nested_epsilon(self) -> tuple[float, ...]:
+        """The same recursion, but each epsilon_k the least so far.
+
+        The printed ones are not monotone (m_0 = m/3 is more than m_1 = alpha), yet the proof of
+        Theorem 3 takes DIS_k in DIS_1 and epsilon_k >= epsilon_K. The sets V_k are nested, so the
+        least radius so far holds V_k as well, and mends both steps.
+        """
+        return self._radii(nested=True)
+
+    def DIS(self, k: int) -> Bools:
+        """Where B(h*, 2 nu + epsilon_k) is divided; all points for k = 0. Holds D_k on the good event."""
+        return self._dis(self.epsilon[k])
+
+    @property
+    def zeta(self) -> float:
+        """Largest weight of a stream segment, up to scale: sup over DIS_1 of 1 / (alpha Q0(x) + 1)."""
+        return self._supremum(self.DIS(1), self.alpha, 1.0)
+
+    def consistency(self) -> float:
+        """Theorem 1: l(h) - nu of the output is at most this, with probability at least 1 - delta.
+
+        ::
+
+            c_0 s + c_0 sqrt(s nu),    s = sup over DIS_K of log(K |H| / delta) / (m Q0(x) + n)
+        """
+        s = self._supremum(self.DIS(self.K), self.m, self.n) * self._log
+        return C_0 * s + C_0 * math.sqrt(s * self.domain.nu)
+
+    def labels(self) -> float:
+        """Theorem 3: no more labels than this are queried, with probability at least 1 - delta.
+
+        ::
+
+            c_1 theta~(2 nu + epsilon_K, alpha) (n nu + zeta K L + K sqrt(n nu zeta L)) + 2 + 2 sum_k log(4 / delta_k)
+
+        with L = log(K |H| / delta), K for the text's log n and `nested_epsilon`. The text drops the
+        last two terms, which no c_1 absorbs where theta~ zeta is small.
+        """
+        nu, n, K, zeta, L = self.domain.nu, self.n, self.K, self.zeta, self._log
+        theta = self.domain.theta_tilde(2.0 * nu + self.nested_epsilon[-1], self.alpha)
+        rest = 2.0 + 2.0 * sum(math.log(4.0 / delta_k(self.delta, k)) for k in range(K))
+        return C_1 * theta * (n * nu + zeta * K * L + K * math.sqrt(n * nu * zeta * L)) + rest
+
+    def _radii(self, *, nested: bool) -> tuple[float, ...]:
+        nu, radii = self.domain.nu, [math.inf]
+        for k in range(1, self.K + 1):
+            zeta_k = self.zeta_k(k, self._dis(radii[-1]))
+            epsilon_k = GAMMA_2 * zeta_k + GAMMA_2 * math.sqrt(zeta_k * nu)
+            radii.append(min(epsilon_k, radii[-1]) if nested else epsilon_k)
+        return tuple(radii)
+
+    def _dis(self, epsilon: float) -> Bools:
+        X = self.domain
+        if math.isinf(epsilon):
+            return np.ones(X.p.shape, dtype=bool)
+        return X.dis(X.ball(X.h_star, 2.0 * X.nu + epsilon))
+
+    def _supremum(self, region: Bools, m: float, n: float) -> float:
+        """Sup over the region of 1 / (m Q0(x) + n); 0 on an empty one."""
+        if not region.any():
+            return 0.0
+        least = m * float(self.domain.Q0[region].min()) + n
+        return 1.0 / least if least > 0.0 else math.inf
+
+    @property
+    def _log(self) -> float:
+        return math.log(self.K * len(self.domain.H) / self.delta)
+
+
+class Requirements(NamedTuple):
+    """Labels each way of learning needs for error nu + epsilon, constants and logarithms left out."""
+
+    ours: float
+    passive_is: float
+    passive_mis: float
+    dbal_is: float
+    dbal_mis: float
+    past_policy: float
+
+
+def requirements(domain: Domain, m: int, epsilon: float, delta: float) -> Requirements:
+    """The Remarks' comparison: label bounds for error nu + epsilon after m logged rows, up to O~.
+
+    ::
+
+        ours           nu theta~   (B - m xi)         B  = (nu + epsilon) / epsilon^2 log(|H| / delta)
+        passive, IS    1 / xi_0    (B - m xi_0)       xi = inf over DIS(B(h*, 2 nu + epsilon)) of Q0
+        passive, MIS               (B - m xi)         xi_0 = inf of Q0
+        DBAL, IS       nu theta / xi_0 (B - m xi_0)   theta = theta(2 nu), theta~ = theta~(2 nu, alpha)
+        DBAL, MIS      nu theta    (B - m xi)         alpha = 2m / 3n, n = B - m xi
+        past policy    E[Q0] / xi_0 (B - m xi_0)
+
+    and 0 where the log alone is enough. The first is only the leading term: for nu = 0 it is 0,
+    while Theorem 3 still asks for about theta~ zeta log n log(|H| / delta).
+
+    >>> X = Domain(p=[0.5, 0.3, 0.2], eta=[0.1, 0.9, 0.9], Q0=[0.1, 0.5, 0.9], H=[[1, 1, 1], [0, 1, 1], [0, 0, 1]])
+    >>> [round(v) for v in requirements(X, m=30, epsilon=0.2, delta=0.05)]
+    [3, 277, 16, 44, 3, 105]
+    """
+    if not (epsilon > 0.0 and 0.0 < delta <= 1.0 and m >= 1):
+        raise InputError(
+            f"epsilon must be positive, delta in (0, 1], m at least 1; got {epsilon}, {delta}, {m}. Correct the value."
+        )
+    nu, Q0 = domain.nu, domain.Q0
+    B = (nu + epsilon) / epsilon**2 * math.log(len(domain.H) / delta)
+    region = domain.dis(domain.ball(domain.h_star, 2.0 * nu + epsilon))
+    xi_0, xi = float(Q0.min()), float(Q0[region].min(initial=1.0))
+    if xi_0 <= 0.0:
+        raise InputError(f"Q0 must be positive for the bounds with 1 / xi_0; got {xi_0}. Raise it to a floor.")
+    n, n_0 = max(B - m * xi, 0.0), max(B - m * xi_0, 0.0)
+    theta_tilde = domain.theta_tilde(2.0 * nu, 2.0 * m / (3.0 * n)) if n > 0.0 else 0.0
+    theta = domain.theta(2.0 * nu)
+    return Requirements(
+        ours=nu * theta_tilde * n,
+        passive_is=n_0 / xi_0,
+        passive_mis=n,
+        dbal_is=nu * theta / xi_0 * n_0,
+        dbal_mis=nu * theta * n,
+        past_policy=float(domain.p @ Q0) / xi_0 * n_0,
+    )

@@ -1,0 +1,118 @@
+"""Importance weights, all of them: what a revealed label counts for.
+
+A label comes from some source b: n_b rows, each revealed with probability Q_b(x). Its weight depends
+on x alone, not on the source that happened to reveal it. Weights compose: `normalise(clip(v, M))`.
+Nothing here copies or checks more than one comparison a call: these run in every method's loop.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unskew.errors import InputError
+from unskew.rows import Bools, Floats
+
+
+def importance(Q: ArrayLike) -> Floats:
+    """Importance sampling, eq. (1): v(x) = 1 / Q(x).
+
+    >>> importance([0.5, 0.25]).tolist()
+    [2.0, 4.0]
+    """
+    q = np.asarray(Q, dtype=np.float64)
+    if not (q > 0.0).all():
+        raise _never_revealed(q, "Q(x)")
+    v: Floats = 1.0 / q
+    return v
+
+
+def mixture(sizes: Sequence[float], Q: Sequence[ArrayLike]) -> Floats:
+    """Multiple importance sampling over any number of sources, eq. (2) times N.
+
+    ::
+
+        v(x) = N / sum_b n_b Q_b(x),    N = sum_b n_b
+
+    so that the mean of z v over all N rows is 1 in expectation, and eq. (2) is the mean of z v loss.
+    Each Q_b is an array with one value a row or a number, the same for every row.
+
+    >>> mixture((3, 1), (np.array([0.2, 1.0]), 1.0)).tolist()
+    [2.5, 1.0]
+    """
+    if len(sizes) != len(Q) or len(sizes) == 0:
+        raise InputError(
+            f"mixture needs one size for each source; got {len(sizes)} sizes and {len(Q)} policies. Pair them."
+        )
+    total = np.multiply(sizes[0], Q[0], dtype=np.float64)
+    for n_b, Q_b in zip(sizes[1:], Q[1:], strict=True):
+        total = total + np.multiply(n_b, Q_b)
+    if not total.min(initial=1.0) > 0.0:
+        raise _never_revealed(total, "sum_b n_b Q_b(x)")
+    v: Floats = float(sum(sizes)) / total
+    return v
+
+
+def clip(v: ArrayLike, M: float) -> Floats:
+    """No weight above M: min(v(x), M).
+
+    The estimate loses variance and gains a downward bias of at most Pr(v(X) > M).
+
+    >>> clip(np.array([1.0, 4.0]), 2.0).tolist()
+    [1.0, 2.0]
+    """
+    if not M > 0.0:
+        raise InputError(f"M, the largest weight, must be positive; got {M}. Pass numpy.inf to clip nothing.")
+    return np.minimum(np.asarray(v, dtype=np.float64), M)
+
+
+def normalise(v: ArrayLike) -> Floats:
+    """Self-normalisation: weights scaled to mean 1 over the rows given, v_i -> v_i N / sum_j v_j.
+
+    >>> normalise(np.array([1.0, 3.0])).tolist()
+    [0.5, 1.5]
+    """
+    weights = np.asarray(v, dtype=np.float64)
+    total = weights.sum()
+    if not total > 0.0:
+        raise InputError(
+            f"weights must have a positive sum; got {total} over {weights.size} rows. Raise M or add labels."
+        )
+    scaled: Floats = weights * (weights.size / total)
+    return scaled
+
+
+def effective_sample_size(v: ArrayLike) -> float:
+    """Kish's (sum v)^2 / sum v^2: how many equally weighted labels would be worth as much. 0 for none.
+
+    >>> effective_sample_size([2.0, 2.0, 2.0]), effective_sample_size([1.0, 0.0])
+    (3.0, 1.0)
+    """
+    weights = np.asarray(v, dtype=np.float64)
+    squares = float(weights @ weights)
+    return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+
+def largest(m: float, n: float, xi: float) -> float:
+    """The largest weight on a region where Q0 >= xi and every one of n stream rows is labelled.
+
+    ::
+
+        sup_x (m + n) / (m Q0(x) + n) = (m + n) / (m xi + n),    and 1 / xi while n = 0
+
+    >>> largest(10, 0, 0.005), largest(100, 50, 0.0)
+    (200.0, 3.0)
+    """
+    least = m * xi + n
+    if not least > 0.0:
+        raise InputError(f"m xi + n must be positive; got m = {m}, n = {n}, xi = {xi}. Pass a positive xi or some n.")
+    return (m + n) / least
+
+
+def _never_revealed(q: Floats, what: str) -> InputError:
+    """The error that names the first row whose label no source could have revealed."""
+    bad: Bools = np.atleast_1d(~(q > 0.0))
+    i = int(np.argmax(bad))
+    return InputError(
+        f"{what} must be positive; got {np.atleast_1d(q)[i]} at row {i}. No source could reveal it: drop the row."
+    )

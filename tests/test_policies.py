@@ -1,0 +1,83 @@
+"""Logging policies: the values of the protocol, deterministic in x, seeded where drawn."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from unskew import policies
+from unskew.errors import InputError
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1.0, 1.0, (3000, 5))
+Y = np.where(X[:, 0] + 0.1 * RNG.standard_normal(3000) > 0, 1.0, -1.0)
+
+
+def test_identical():
+    assert policies.Identical()(X).tolist() == [0.005] * len(X)
+
+
+def test_uniform_is_a_hash_with_three_equal_groups():
+    Q0 = policies.Uniform.draw(5, 7)
+    q0 = Q0(X)
+    assert set(q0) == {0.005, 0.05, 0.5}
+    for value in (0.005, 0.05, 0.5):
+        assert np.mean(q0 == value) == pytest.approx(1 / 3, abs=0.03)
+    assert np.array_equal(q0[::-1], Q0(X[::-1]))  # a function of the row alone
+    assert np.array_equal(q0, policies.Uniform.draw(5, 7)(X))
+    assert not np.array_equal(q0, policies.Uniform.draw(5, 8)(X))
+    assert abs(np.corrcoef(q0, Y)[0, 1]) < 0.05
+
+
+def test_uniform_modulus_is_not_negative():
+    Q0 = policies.Uniform(np.array([1.0]))
+    assert Q0(np.array([[-1e-5], [-2e-5], [0.0], [1e-5 * 1.5]])).tolist() == [0.5, 0.05, 0.005, 0.05]
+
+
+def test_uncertainty_and_certainty_follow_the_distance():
+    """The sample that sets s is the last 400 rows: a third of them at or below it, or at or above."""
+    near = policies.Uncertainty.fit(X, Y)
+    assert np.linalg.norm(near.w) == pytest.approx(1.0) and near.w[0] > 0.9
+    r2 = (X @ near.w) ** 2
+    assert near.s == np.sort(r2[-400:])[133]
+    np.testing.assert_allclose(near(X), np.maximum(0.005, np.exp(math.log(0.1) * r2 / near.s)))
+    far = policies.Certainty.fit(X, Y)
+    assert far.s == np.sort(r2[-400:])[266]
+    np.testing.assert_allclose(far(X), np.clip(0.1 * r2**2 / far.s**2, 0.005, 1.0))
+    text = policies.Certainty.fit(X, Y, variant="paper")
+    np.testing.assert_allclose(text(X), np.clip(0.1 * r2 / text.s, 0.005, 1.0))
+    for Q0 in (near, far, text):
+        assert Q0(X).min() >= 0.005 and Q0(X).max() <= 1.0
+
+
+def test_csr_rows():
+    for Q0 in (policies.Uniform.draw(5, 1), policies.Uncertainty.fit(X, Y), policies.Tabulated(X, 0.3)):
+        if isinstance(Q0, policies.Tabulated):
+            Q0 = policies.Tabulated(sparse.csr_array(X), np.linspace(0.1, 0.9, len(X)))
+            assert np.array_equal(Q0(sparse.csr_array(X[:7])), np.linspace(0.1, 0.9, len(X))[:7])
+        else:
+            np.testing.assert_allclose(Q0(sparse.csr_array(X)), Q0(X))
+
+
+def test_tabulated():
+    Q0 = policies.Tabulated(X, np.linspace(0.1, 0.9, len(X)))
+    assert np.array_equal(Q0(X[[5, 2]]), np.linspace(0.1, 0.9, len(X))[[5, 2]])
+    with pytest.raises(InputError, match="row 1 is not in the table"):
+        Q0(np.vstack([X[0], X[0] + 9.0]))
+    with pytest.raises(InputError, match="equal rows must have equal propensities; row 1 has 0.5"):
+        policies.Tabulated([[1.0], [1.0]], [0.4, 0.5])
+    with pytest.raises(InputError, match=r"q0 must be in \(0, 1\]; got 0.0 at row 0"):
+        policies.Tabulated([[1.0]], [0.0])
+
+
+def test_by_name():
+    for name in policies.POLICIES:
+        q0 = policies.make(name, X, Y, np.random.default_rng(3))(X)
+        assert q0.shape == (len(X),) and q0.min() >= 0.005
+    with pytest.raises(InputError, match="did you mean 'certainty'"):
+        policies.make("certanty", X, Y, np.random.default_rng(0))
+    with pytest.raises(InputError, match="unknown variant 'text'"):
+        policies.Certainty.fit(X, Y, variant="text")
+    with pytest.raises(InputError, match="not all zeros among the first 300"):
+        policies.Uncertainty.fit(np.zeros((3000, 5)), Y)

@@ -1,0 +1,141 @@
+"""The one round loop: `start`, then `ask` and `tell` in turn. A method fills in three steps."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unskew.data import LoggedData, propensities, signs
+from unskew.errors import InputError
+from unskew.rows import Bools, Floats, Rows, as_rows
+
+Labels = NDArray[Any]
+
+
+@dataclass(slots=True)
+class Round:
+    """One batch of stream rows on its way through the loop.
+
+    `queried` are the rows whose label is asked for; `kept` those that enter training at all
+    (Q_k(x) = 1). `y` starts as the labels the present model infers; `tell` overwrites the queried
+    ones.
+    """
+
+    X: Rows
+    q0: Floats
+    y: Floats
+    queried: Bools
+    kept: Bools | None = None
+
+
+class Method(ABC):
+    """A way to learn from a log and a stream of rows, some of whose labels it buys.
+
+    ::
+
+        method.start(log, n)         # warm start; n = how many stream rows there will be
+        asked = method.ask(X, q0)    # positions in X whose labels are wanted
+        method.tell(labels)          # closes the round, refits
+        method.model_                # a scikit-learn classifier
+
+    A subclass supplies `warm_start`, `choose`, `learn` and `model_`; it knows nothing of oracles,
+    files, databases or plots.
+
+    Parameters
+    ----------
+    random_state : int, Generator or None
+        Seeds everything random in the method.
+    """
+
+    anytime: bool = True
+    """One run gives the whole curve. False where the method must know n and is rerun for each n."""
+
+    first_batch: int = 10
+    """Rows of the first round; each later one takes twice as many."""
+
+    log_: LoggedData
+    n_: int
+    labels_: int
+    """Labels bought so far."""
+    rounds_: int
+
+    def __init__(self, *, random_state: int | np.random.Generator | None = None) -> None:
+        self.random_state = random_state
+
+    @abstractmethod
+    def warm_start(self) -> None:
+        """Fit the first model from `self.log_` alone."""
+
+    @abstractmethod
+    def choose(self, X: Rows, q0: Floats) -> Round:
+        """Decide which of these rows are queried and which are kept."""
+
+    @abstractmethod
+    def learn(self, batch: Round) -> None:
+        """Refit with the round's labels in."""
+
+    @property
+    @abstractmethod
+    def model_(self) -> Any:
+        """The present model, a fitted scikit-learn classifier."""
+
+    def infer(self, X: Rows) -> Floats:
+        """The present model's labels for rows, +1.0 or -1.0."""
+        return signs(self.model_.predict(X), self.log_.classes)
+
+    def start(self, log: LoggedData, n: int | None = None) -> Self:
+        """Warm start from the log. `n`, the rows the stream will have, defaults to the log's m."""
+        n = log.m if n is None else int(n)
+        if n < 1:
+            raise InputError(f"n must be at least 1 stream row; got {n}. Pass the length of the stream.")
+        self.log_, self.n_, self.labels_, self.rounds_ = log, n, 0, 0
+        self._pending: Round | None = None
+        self._rng = np.random.default_rng(self.random_state)
+        self.warm_start()
+        return self
+
+    def ask(self, X: ArrayLike | Rows, q0: ArrayLike) -> NDArray[np.intp]:
+        """The positions in X of the rows whose labels are wanted now; answer them with `tell`."""
+        if not hasattr(self, "log_"):
+            raise InputError("ask came before start. Call start(log, n) first.")
+        if self._pending is not None:
+            raise InputError("ask came twice without tell. Answer the open round with tell(labels) first.")
+        if not (isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.flags.c_contiguous):
+            X = as_rows(X)
+        if X.shape[1] != self.log_.n_features:
+            raise InputError(
+                f"stream rows must have the log's {self.log_.n_features} features; got {X.shape[1]}. "
+                "Pass the same columns in the same order."
+            )
+        self._pending = self.choose(X, propensities(q0, X.shape[0]))
+        return np.flatnonzero(self._pending.queried)
+
+    def tell(self, labels: ArrayLike) -> Self:
+        """Answer the open round: one label for each position `ask` returned, in that order."""
+        batch = self._pending if hasattr(self, "log_") else None
+        if batch is None:
+            raise InputError("tell came without an open ask. Call ask(X, q0) first.")
+        answers = np.asarray(labels)
+        wanted = int(np.count_nonzero(batch.queried))
+        if answers.shape != (wanted,):
+            raise InputError(
+                f"tell needs one label for each of the {wanted} rows asked; got shape {answers.shape}. "
+                "Keep the order that ask returned."
+            )
+        batch.y[batch.queried] = signs(answers, self.log_.classes)
+        self.labels_ += wanted
+        self.rounds_ += 1
+        self._pending = None
+        self.learn(batch)
+        return self
+
+    def batch_sizes(self) -> Iterator[int]:
+        """How many stream rows each round takes: the first batch, then twice as many each time, n in all."""
+        left, size = self.n_, self.first_batch
+        while left > 0:
+            yield min(size, left)
+            left -= size
+            size *= 2

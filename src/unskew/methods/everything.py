@@ -1,0 +1,60 @@
+"""The released regime of Passive, DBALw and DBALwm: keep everything, retrain after every batch."""
+
+import math
+
+import numpy as np
+
+from unskew.disagreement import LinearTest
+from unskew.methods.base import Round
+from unskew.methods.linear_method import LinearMethod
+from unskew.rows import Floats, Rows, grown
+
+
+class Everything:
+    """After each batch, one shuffled pass from w = 0, t = 0 over the whole log and every online row.
+
+    A row that was not queried carries the label the model of its own round gave it, for good.
+    The test of a batch counts all m log rows and the online rows of earlier batches,
+    cnt = t = m + n', whatever the weights (protocol.md).
+    """
+
+    anytime = True
+    first_batch = 10
+
+    def __init__(self, method: LinearMethod) -> None:
+        self.method = method
+
+    def warm_start(self) -> None:
+        log = self.method.log_
+        self.X: Rows = log.revealed_X
+        self.y: Floats = log.revealed_y
+        self.q0: Floats = log.revealed_q0
+        self.from_log = self.rows = len(self.y)
+        self.n = 0  # online rows so far
+        self.train()  # first model: the log alone, weights 1/Q0
+
+    def choose(self, X: Rows, q0: Floats) -> Round:
+        method = self.method
+        m, n = method.log_.m, self.n
+        score, xx = method.descent_.look(X)
+        if method.queries_all:
+            queried = np.ones(len(q0), dtype=bool)
+        else:
+            V = method.largest_weight(m, n, method.xi0_)
+            a = math.sqrt(method.eta / (method.eta + m + n))
+            queried = LinearTest(method.C, V, self.loss, m + n)(score, xx, a)
+        return Round(X, q0, np.where(score >= 0.0, 1.0, -1.0), queried)
+
+    def learn(self, batch: Round) -> None:
+        self.X = grown(self.X, self.rows, batch.X)
+        self.y = grown(self.y, self.rows, batch.y)
+        self.q0 = grown(self.q0, self.rows, batch.q0)
+        self.rows += len(batch.y)
+        self.n += len(batch.y)
+        self.train()
+
+    def train(self) -> None:
+        method, rows = self.method, self.rows
+        v = method.weigh(self.q0[:rows], 1.0, self.from_log, method.log_.m, self.n)
+        method.descent_.reset()
+        self.loss = method.fit(self.X[:rows], self.y[:rows], v)

@@ -1,0 +1,74 @@
+"""Algorithm 1: every round trains on its own segment, one slice of the log and one online batch."""
+
+import numpy as np
+
+from unskew.disagreement import LinearTest
+from unskew.methods.base import Round
+from unskew.methods.linear_method import LinearMethod
+from unskew.rows import Bools, Floats, Rows, stack
+
+
+class Segments:
+    """Algorithm 1 with the linear test in place of V_k; all four methods' `variant="paper"`.
+
+    The candidate set is not kept (appendix, items 2-5): its minimiser is approximated by going on
+    from the last w and clock, membership of D_{k+1} by the linear test, and xi_{k+1} by the least
+    Q0 among the unlabelled rows at hand, the log's and this batch's, that pass it.
+    """
+
+    anytime = False  # alpha = 2m/3n needs n
+    first_batch = 1  # n_k = 1, 2, 4, ...
+
+    def __init__(self, method: LinearMethod) -> None:
+        self.method = method
+
+    def warm_start(self) -> None:
+        method, log = self.method, self.method.log_
+        self.alpha = 2.0 * log.m / (3.0 * method.n_)
+        self.m_0 = log.m // 3
+        self.taken = 0  # log rows used so far
+        self.n = 0  # online rows so far
+        self.xi = method.xi0_  # line 3
+        self.cut = 1.0  # Q_k(x) = 1{Q0(x) <= cut}
+        self.train(self.m_0, None, 1.0, 0.0)
+        self.test = LinearTest(method.C, method.largest_weight(1.0, 0.0, self.xi), self.loss, self.m_0)
+
+    def choose(self, X: Rows, q0: Floats) -> Round:
+        method = self.method
+        score, xx = method.descent_.look(X)
+        inside = self.test(score, xx, method.descent_.a)  # line 8: is x in D_{k+1}?
+        self.explore(X, q0, inside)
+        kept = q0 <= self.cut if method.debiases else None  # line 12: Z_t = Q_{k+1}(X_t)
+        wanted = np.ones_like(inside) if method.queries_all else inside
+        queried = wanted if kept is None else wanted & kept  # line 14
+        return Round(X, q0, np.where(score >= 0.0, 1.0, -1.0), queried, kept)
+
+    def explore(self, X: Rows, q0: Floats, inside: Bools) -> None:
+        """Line 9: xi_{k+1} from D_{k+1}, and Q_{k+1} from xi_{k+1}."""
+        log = self.method.log_
+        in_log = self.test.least(self.method.descent_, log.X, log.q0)
+        self.xi = min(in_log, float(q0[inside].min(initial=1.0)))
+        self.cut = self.xi + 1.0 / self.alpha
+
+    def learn(self, batch: Round) -> None:
+        n_k = len(batch.y)
+        self.n += n_k
+        upto = int(self.m_0 + self.alpha * self.n)  # T_0^(k+1): the next alpha n_k log rows
+        self.train(upto, batch, self.alpha, 1.0)  # lines 17-18, then line 7
+        cnt = (1.0 + self.alpha) * n_k  # m_k + n_k
+        V = self.method.largest_weight(self.alpha, 1.0, self.xi)
+        self.test = LinearTest(self.method.C, V, self.loss, cnt)
+
+    def train(self, upto: int, batch: Round | None, m: float, n: float) -> None:
+        """One pass over the log rows up to `upto` not used yet and the kept rows of the batch."""
+        method, log = self.method, self.method.log_
+        lo, hi = log.revealed_before[self.taken], log.revealed_before[min(upto, log.m)]
+        self.taken = min(upto, log.m)
+        X, y, q0 = log.revealed_X[lo:hi], log.revealed_y[lo:hi], log.revealed_q0[lo:hi]
+        if batch is not None:
+            kept = slice(None) if batch.kept is None else batch.kept
+            X = stack([X, batch.X[kept]])
+            y, q0 = np.concatenate((y, batch.y[kept])), np.concatenate((q0, batch.q0[kept]))
+        Q = (q0 <= self.cut).astype(np.float64) if method.debiases else 1.0
+        v = method.weigh(q0, Q, hi - lo, m, n)
+        self.loss = method.fit(X, y, v)

@@ -1,0 +1,34 @@
+"""A progress bar with the time left: on a terminal, and only for what takes over two seconds."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+PATIENCE = 2.0
+"""Seconds before the bar appears."""
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A callback `(done, total)` that draws a bar on stderr while the block runs, and clears it after."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
+    bar = Progress(*columns, TimeRemainingColumn(), TextColumn("left"), console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=None)
+    begun = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if not bar.live.is_started and time.monotonic() - begun > PATIENCE:
+            bar.start()
+
+    try:
+        yield report
+    finally:
+        bar.stop()

@@ -83,6 +83,11 @@ def keys(X, salt, key):
     ]
 
 
-def least_inside(score, xx, q0, slope):
-    inside = [q for s, n, q in zip(score, xx, q0, strict=True) if n > 0 and abs(s) <= slope * n]
-    return min(inside, default=1.0)
+def judge(w, X, slope):
+    """`judge_dense` and `judge_csr`."""
+    y = [1.0 if w @ x >= 0 else -1.0 for x in X]
+    return y, [slope == math.inf or bool(x @ x > 0 and abs(w @ x) <= slope * (x @ x)) for x in X]
+
+
+def least(q0, inside):
+    return min([q for q, within in zip(q0, inside, strict=True) if within], default=1.0)

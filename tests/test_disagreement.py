@@ -24,7 +24,7 @@ def test_the_protocols_inequality_row_by_row():
         a = math.sqrt(0.5 / (0.5 + t))
         right = math.sqrt(C * V * loss) / cnt + C * V * math.log(cnt) / cnt
         expected = [abs(2 * (w @ x)) / (a * (x @ x)) / cnt <= right for x in X]
-        assert LinearTest(C, V, loss, cnt).rows(descent(w, t), X).tolist() == expected
+        assert LinearTest(C, V, loss, cnt)(descent(w, t), X)[1].tolist() == expected
 
 
 def test_right_side_is_the_texts():
@@ -32,22 +32,22 @@ def test_right_side_is_the_texts():
     m, n, xi, error, C = 60.0, 20.0, 0.05, 0.2, 0.7
     test = LinearTest(C, (m + n) / (m * xi + n), (m + n) * error, m + n)
     text = math.sqrt(C * error / (m * xi + n)) + C * math.log(m + n) / (m * xi + n)
-    assert test.bound() / (m + n) == pytest.approx(text)
+    assert 2.0 * test.slope(1.0) / (m + n) == pytest.approx(text)
 
 
 def test_the_printed_form_is_smaller_by_cnt():
     """The text leaves out the division of the left side by m_k + n_k (an erratum)."""
     corrected, printed = LinearTest(0.5, 2.0, 3.0, 50.0), LinearTest(0.5, 2.0, 3.0, 50.0, printed=True)
-    assert corrected.bound() == pytest.approx(50.0 * printed.bound())
+    assert corrected.slope(0.1) == pytest.approx(50.0 * printed.slope(0.1))
     X = np.random.default_rng(0).uniform(-1, 1, (500, 3))
-    wide, narrow = corrected.rows(descent([1.0, 0, 0]), X), printed.rows(descent([1.0, 0, 0]), X)
+    wide, narrow = (test(descent([1.0, 0, 0]), X)[1] for test in (corrected, printed))
     assert np.all(wide[narrow]) and narrow.sum() < wide.sum()
 
 
 def test_few_rows_and_zero_rows():
     X = np.array([[5.0, 0.0], [0.0, 0.0]])
-    assert LinearTest(0.0, 1.0, 0.0, 3.0).rows(descent([1.0, 0.0]), X).all()
-    assert LinearTest(9.0, 9.0, 9.0, 30.0).rows(descent([1.0, 0.0]), X).tolist() == [True, False]
+    assert LinearTest(0.0, 1.0, 0.0, 3.0)(descent([1.0, 0.0]), X)[1].all()
+    assert LinearTest(9.0, 9.0, 9.0, 30.0)(descent([1.0, 0.0]), X)[1].tolist() == [True, False]
 
 
 def test_flipping_weight_is_what_the_test_measures():
@@ -66,3 +66,12 @@ def test_finite_class():
     assert finite(P).tolist() == [False, False, True, True]
     assert finite(P[:1]).tolist() == [False] * 4
     assert finite(P[:0]).tolist() == [False] * 4
+
+
+def test_least_propensity_of_the_region():
+    X = np.array([[0.01, 0.0], [5.0, 0.0], [0.02, 0.0]])
+    test, q0 = LinearTest(0.1, 1.0, 0.0, 30.0), np.array([0.5, 0.01, 0.3])
+    labels, inside = test(descent([-1.0, 0.0]), X)
+    assert labels.tolist() == [-1.0, -1.0, -1.0]
+    assert test.least(descent([-1.0, 0.0]), X, q0) == min(q0[inside], default=1.0)
+    assert test.least(descent([-1e9, 0.0]), X, q0) == 1.0  # an empty region

@@ -203,10 +203,27 @@ def test_extreme_steps_are_right(loss):
         assert margin_after(1e3, 1e8) == 1e3
 
 
-def test_least_inside_agrees_with_its_twin():
+@pytest.mark.parametrize("slope", [0.0, 0.3, 5.0, np.inf])
+def test_judge_and_least_agree_with_their_twins(slope):
     rng = np.random.default_rng(5)
-    for _ in range(200):
-        n = int(rng.integers(0, 12))
-        score, xx, q0 = rng.standard_normal(n), rng.uniform(0, 2, n) * (rng.random(n) < 0.8), rng.random(n)
-        slope = float(rng.uniform(0, 1))
-        assert kernels.least_inside(score, xx, q0, slope) == naive.least_inside(score, xx, q0, slope)
+    for _ in range(30):
+        X = rng.standard_normal((int(rng.integers(0, 12)), 4)) * (rng.random((1, 4)) < 0.8)
+        X[rng.random(len(X)) < 0.2] = 0.0
+        S, w, q0 = sparse.csr_array(X), rng.standard_normal(4), rng.random(len(X))
+        want = naive.judge(w, X, slope)
+        for call in (
+            lambda *out, X=X, w=w: kernels.judge_dense(w, X, slope, *out),
+            lambda *out, S=S, w=w: kernels.judge_csr(w, S.data, S.indices, S.indptr, slope, *out),
+        ):
+            y, inside = np.empty(len(X)), np.empty(len(X), dtype=bool)
+            assert call(y, inside) == -1
+            assert (y.tolist(), inside.tolist()) == want
+            assert kernels.least(q0, inside) == naive.least(q0, inside)
+
+
+def test_judge_names_the_first_row_that_is_not_finite():
+    X = np.ones((6, 3))
+    X[4, 1], X[5, 0] = np.nan, np.inf
+    S, y, inside = sparse.csr_array(X), np.empty(6), np.empty(6, dtype=bool)
+    assert kernels.judge_dense(np.zeros(3), X, 0.5, y, inside) == 4
+    assert kernels.judge_csr(np.zeros(3), S.data, S.indices, S.indptr, 0.5, y, inside) == 4

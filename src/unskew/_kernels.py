@@ -194,13 +194,52 @@ def weighted_errors(score, y, v):
 
 
 @_jit
-def least_inside(score, xx, q0, slope):
-    """The least q0 among rows with |score| <= slope xx, xx > 0; 1 where there is none."""
-    least = 1.0
+def judge_dense(w, X, slope, y, inside):
+    """Fill y with the sign of w.x (+1 at 0) and inside with |w.x| <= slope x.x; the first row not finite, or -1.
+
+    A row of zeros is inside only where the slope is infinite.
+    """
+    d = X.shape[1]
+    bad = -1
+    for i in range(X.shape[0]):
+        x = X[i]
+        s, n = 0.0, 0.0
+        for j in range(d):
+            s += w[j] * x[j]
+            n += x[j] * x[j]
+        y[i] = 1.0 if s >= 0.0 else -1.0
+        inside[i] = slope == math.inf or (n > 0.0 and abs(s) <= slope * n)
+        if bad < 0 and not n < math.inf:
+            bad = i
+    return bad
+
+
+@_jit
+def judge_csr(w, data, indices, indptr, slope, y, inside):
+    """`judge_dense` for CSR rows."""
+    bad = -1
+    for i in range(indptr.shape[0] - 1):
+        x = data[indptr[i] : indptr[i + 1]]
+        at = indices[indptr[i] : indptr[i + 1]]
+        s, n = 0.0, 0.0
+        for j in range(x.shape[0]):
+            s += w[np.uint64(at[j])] * x[j]
+            n += x[j] * x[j]
+        y[i] = 1.0 if s >= 0.0 else -1.0
+        inside[i] = slope == math.inf or (n > 0.0 and abs(s) <= slope * n)
+        if bad < 0 and not n < math.inf:
+            bad = i
+    return bad
+
+
+@_jit
+def least(q0, inside):
+    """The least q0 among the rows inside; 1 where there is none."""
+    lowest = 1.0
     for i in range(q0.shape[0]):
-        if q0[i] < least and xx[i] > 0.0 and abs(score[i]) <= slope * xx[i]:
-            least = q0[i]
-    return least
+        if inside[i] and q0[i] < lowest:
+            lowest = q0[i]
+    return lowest
 
 
 @_jit

@@ -38,33 +38,24 @@ class LinearTest:
     cnt: float
     printed: bool = False
 
-    def bound(self) -> float:
-        """What |2 w.x| / (a x.x) may be at the most."""
-        rows = math.sqrt(self.C * self.V * self.loss) + self.C * self.V * math.log(self.cnt)
-        return rows / self.cnt if self.printed else rows
+    def slope(self, a: float) -> float:
+        """The s with which x is in the region when |w.x| <= s x.x; `a` is the step size a(t).
 
-    def __call__(self, score: Floats, xx: Floats, a: float) -> Bools:
-        """The rows that lie in the disagreement region, from their w.x and x.x and the step size a.
-
-        Every row does while cnt <= 3 (protocol.md); after that a row of zeros never does: no linear
+        Every row is while cnt <= 3 (protocol.md). After that a row of zeros never is: no linear
         classifier without intercept disagrees with another there.
         """
         if self.cnt <= 3:
-            return np.ones(score.shape, dtype=bool)
-        inside: Bools = np.abs(score) <= 0.5 * a * self.bound() * xx
-        return inside & (xx > 0.0)
+            return math.inf
+        bound = math.sqrt(self.C * self.V * self.loss) + self.C * self.V * math.log(self.cnt)
+        return 0.5 * a * (bound / self.cnt if self.printed else bound)
 
-    def rows(self, descent: Descent, X: Rows) -> Bools:
-        """The test on rows of features, with the clock of the descent itself."""
-        score, xx = descent.look(X)
-        return self(score, xx, descent.a)
+    def __call__(self, descent: Descent, X: Rows, a: float | None = None) -> tuple[Floats, Bools]:
+        """The label w gives each row, and whether it lies in the region; a(t) is the descent's own unless given."""
+        return descent.judge(X, self.slope(descent.a if a is None else a))
 
     def least(self, descent: Descent, X: Rows, q0: Floats) -> float:
         """The least propensity xi = inf Q0(x) over those of the rows that lie in the region; 1 where none does."""
-        if self.cnt <= 3:
-            return float(q0.min(initial=1.0))
-        score, xx = descent.look(X)
-        return float(_kernels.least_inside(score, xx, q0, 0.5 * descent.a * self.bound()))
+        return float(_kernels.least(q0, self(descent, X)[1]))
 
 
 def finite(predictions: NDArray[np.integer] | Bools) -> Bools:

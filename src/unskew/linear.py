@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from unskew import _kernels
 from unskew.data import signs
 from unskew.errors import InputError, unknown
-from unskew.rows import Floats, Ints, Rows, not_finite
+from unskew.rows import Bools, Floats, Ints, Rows, not_finite
 
 LOSSES = {"squared": _kernels.SQUARED, "logistic": _kernels.LOGISTIC, "hinge": _kernels.HINGE}
 CLOCKS = ("weight", "rows")
@@ -96,6 +96,17 @@ class Descent:
         if bad >= 0:
             raise _not_finite(X)
         return score, xx
+
+    def judge(self, X: Rows, slope: float) -> tuple[Floats, Bools]:
+        """The label of every row, +1.0 or -1.0, and whether |w.x| <= slope x.x. For a descent without intercept."""
+        y, inside = np.empty(X.shape[0]), np.empty(X.shape[0], dtype=np.bool_)
+        if isinstance(X, np.ndarray):
+            bad = _kernels.judge_dense(self.w, X, slope, y, inside)
+        else:
+            bad = _kernels.judge_csr(self.w, X.data, X.indices, X.indptr, slope, y, inside)
+        if bad >= 0:
+            raise _not_finite(X)
+        return y, inside
 
     def errors(self, X: Rows, y: Floats, v: Floats) -> float:
         """The protocol's `loss`: sum of v over the rows that w gets wrong (w.x * y <= 0)."""

@@ -31,6 +31,17 @@ class Round:
     kept: Bools | None = None
 
 
+def stream_rows(X: ArrayLike | Rows, q0: ArrayLike, n_features: int) -> tuple[Rows, Floats]:
+    """Rows that come after the log, checked: finite, with the log's features and a propensity each."""
+    rows = as_rows(X)
+    if rows.shape[1] != n_features:
+        raise InputError(
+            f"stream rows must have the log's {n_features} features; got {rows.shape[1]}. "
+            "Pass the same columns in the same order."
+        )
+    return rows, propensities(q0, rows.shape[0])
+
+
 class Method(ABC):
     """A way to learn from a log and a stream of rows, some of whose labels it buys.
 
@@ -103,14 +114,11 @@ class Method(ABC):
             raise InputError("ask came before start. Call start(log, n) first.")
         if self._pending is not None:
             raise InputError("ask came twice without tell. Answer the open round with tell(labels) first.")
-        if not (isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.flags.c_contiguous):
-            X = as_rows(X)
-        if X.shape[1] != self.log_.n_features:
-            raise InputError(
-                f"stream rows must have the log's {self.log_.n_features} features; got {X.shape[1]}. "
-                "Pass the same columns in the same order."
-            )
-        self._pending = self.choose(X, propensities(q0, X.shape[0]))
+        return self.ask_checked(*stream_rows(X, q0, self.log_.n_features))
+
+    def ask_checked(self, X: Rows, q0: Floats) -> NDArray[np.intp]:
+        """`ask` for rows that went through `stream_rows` already, as part of a whole stream."""
+        self._pending = self.choose(X, q0)
         return np.flatnonzero(self._pending.queried)
 
     def tell(self, labels: ArrayLike) -> Self:
@@ -125,12 +133,18 @@ class Method(ABC):
                 f"tell needs one label for each of the {wanted} rows asked; got shape {answers.shape}. "
                 "Keep the order that ask returned."
             )
-        batch.y[batch.queried] = signs(answers, self.log_.classes)
-        self.labels_ += wanted
+        self.tell_checked(signs(answers, self.log_.classes))
+        return self
+
+    def tell_checked(self, y: Floats) -> None:
+        """`tell` for answers that are +1.0 and -1.0 already, one for each row asked."""
+        batch = self._pending
+        assert batch is not None
+        batch.y[batch.queried] = y
+        self.labels_ += len(y)
         self.rounds_ += 1
         self._pending = None
         self.learn(batch)
-        return self
 
     def batch_sizes(self) -> Iterator[int]:
         """How many stream rows each round takes: the first batch, then twice as many each time, n in all."""

@@ -1,7 +1,7 @@
 """DBALw and DBALwm: disagreement-based active learning with a warm start from the log."""
 
 from unskew.methods.passive import Passive
-from unskew.rows import Floats
+from unskew.rows import Bools, Floats
 from unskew.weights import largest, mixture
 
 
@@ -14,7 +14,7 @@ class DBALw(Passive):
 class DBALwm(DBALw):
     """`DBALw` with multiple importance sampling (eq. 2; key ideas 1 and 2): Algorithm 1 with Q_k = 1."""
 
-    def weigh(self, q0: Floats, Q: Floats | float, from_log: int, m: float, n: float) -> Floats:
+    def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:
         return mixture((m, n), (q0, Q))  # eq. 2: (m + n) / (m Q0(x) + n Q_k(x)), log and online alike
 
     def largest_weight(self, m: float, n: float, xi: float) -> float:

@@ -36,14 +36,11 @@ class Everything:
     def choose(self, X: Rows, q0: Floats) -> Round:
         method = self.method
         m, n = method.log_.m, self.n
-        score, xx = method.descent_.look(X)
-        if method.queries_all:
-            queried = np.ones(len(q0), dtype=bool)
-        else:
-            V = method.largest_weight(m, n, method.xi0_)
-            a = math.sqrt(method.eta / (method.eta + m + n))
-            queried = LinearTest(method.C, V, self.loss, m + n)(score, xx, a)
-        return Round(X, q0, np.where(score >= 0.0, 1.0, -1.0), queried)
+        V = method.largest_weight(m, n, method.xi0_)
+        test = LinearTest(method.C, V, method.loss(), m + n)
+        a = math.sqrt(method.eta / (method.eta + m + n))  # t = cnt here
+        y, inside = test(method.descent_, X, a)
+        return Round(X, q0, y, np.ones_like(inside) if method.queries_all else inside)
 
     def learn(self, batch: Round) -> None:
         self.X = grown(self.X, self.rows, batch.X)
@@ -57,4 +54,4 @@ class Everything:
         method, rows = self.method, self.rows
         v = method.weigh(self.q0[:rows], 1.0, self.from_log, method.log_.m, self.n)
         method.descent_.reset()
-        self.loss = method.fit(self.X[:rows], self.y[:rows], v)
+        method.fit(self.X[:rows], self.y[:rows], v)

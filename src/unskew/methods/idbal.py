@@ -1,5 +1,6 @@
 """IDBAL: the paper's method. Warm start, multiple importance sampling, a debiasing query strategy."""
 
+from unskew.methods.base import Round
 from unskew.methods.dbal import DBALwm
 from unskew.methods.linear_method import Regime
 from unskew.methods.segments import Segments
@@ -28,13 +29,21 @@ class ReleasedSegments(Segments):
         self.seen: list[tuple[Rows, Floats]] = []
 
     def explore(self, X: Rows, q0: Floats, inside: Bools) -> None:
-        """Line 9 as released: Q_{k+1} from the last round's xi; then xi from the first (1 + alpha) b train rows."""
+        """Line 9 as released: Q_{k+1} comes from the last round's xi."""
         self.cut = self.xi + 1.0 / self.alpha
-        self.seen.append((X, q0))
-        log, left = self.method.log_, int((1.0 + self.alpha) * len(q0))
-        self.xi = 1.0
-        for rows, q in [(log.X, log.q0), *self.seen]:  # train rows are the log's, then the stream's
-            self.xi = min(self.xi, self.test.least(self.method.descent_, rows[:left], q[:left]))
-            left -= len(q)
+
+    def learn(self, batch: Round) -> None:
+        self.seen.append((batch.X, batch.q0))
+        if self.n + len(batch.y) < self.method.n_:
+            self.xi = self.least((1.0 + self.alpha) * len(batch.y))  # for the next round
+        super().learn(batch)
+
+    def least(self, rows: float) -> float:
+        """The least Q0 among the first so many train rows, the log's and then the stream's, that pass the test."""
+        log, left, xi = self.method.log_, int(rows), 1.0
+        for X, q0 in [(log.X, log.q0), *self.seen]:
+            xi = min(xi, self.test.least(self.method.descent_, X[:left], q0[:left]))
+            left -= len(q0)
             if left <= 0:
                 break
+        return xi

@@ -8,7 +8,7 @@ import numpy as np
 from unskew.errors import InputError, unknown
 from unskew.linear import Descent, LinearClassifier
 from unskew.methods.base import Method, Round
-from unskew.rows import Floats, Rows
+from unskew.rows import Bools, Floats, Rows
 
 VARIANTS = ("released", "paper")
 
@@ -72,7 +72,7 @@ class LinearMethod(Method):
         self.first_batch = self._regime.first_batch
 
     @abstractmethod
-    def weigh(self, q0: Floats, Q: Floats | float, from_log: int, m: float, n: float) -> Floats:
+    def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:
         """Importance weights of rows, the first `from_log` of them from the log's m, the rest from n online ones."""
 
     @abstractmethod
@@ -95,13 +95,17 @@ class LinearMethod(Method):
     def learn(self, batch: Round) -> None:
         self._regime.learn(batch)
 
-    def fit(self, X: Rows, y: Floats, v: Floats) -> float:
-        """One pass over the rows in random order, from the present w; the weighted errors of the result."""
+    def fit(self, X: Rows, y: Floats, v: Floats) -> None:
+        """One pass over the rows in random order, from the present w."""
         self.descent_.run(X, y, v, self._rng.permutation(len(y)))
-        return self.descent_.errors(X, y, v)
+        self._trained_on = X, y, v
+
+    def loss(self) -> float:
+        """Sum of v over the rows of the last pass that the model gets wrong."""
+        return self.descent_.errors(*self._trained_on)
 
     def infer(self, X: Rows) -> Floats:
-        return np.where(self.descent_.look(X)[0] >= 0.0, 1.0, -1.0)
+        return self.descent_.judge(X, 0.0)[0]
 
     @property
     def model_(self) -> Any:

@@ -6,24 +6,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.data import LoggedData
-from unskew.methods.base import Method
-from unskew.rows import Rows, as_rows
+from unskew.data import LoggedData, signs
+from unskew.errors import InputError
+from unskew.methods.base import Method, stream_rows
+from unskew.rows import Floats, Rows
 
 Oracle = Callable[[NDArray[np.intp]], ArrayLike]
+Signs = Callable[[NDArray[np.intp]], Floats]
 
 
-def rounds(method: Method, log: LoggedData, X: Rows, q0: NDArray[np.float64], oracle: Oracle, n: int) -> Iterator[int]:
-    """Run over the first n rows of a stream, yielding the rows seen: 0 after the warm start, then after each round.
+def rounds(method: Method, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, n: int) -> Iterator[int]:
+    """Run over the first n rows of a checked stream, yielding the rows seen: 0 at the warm start, then each round's.
 
-    The oracle is given positions in the stream and answers with their labels.
+    The oracle is given positions in the stream and answers with their labels as +1.0 and -1.0.
     """
     method.start(log, n)
     seen = 0
     yield seen
     for size in method.batch_sizes():
-        asked = method.ask(X[seen : seen + size], q0[seen : seen + size])
-        method.tell(oracle(asked + seen))
+        asked = method.ask_checked(X[seen : seen + size], q0[seen : seen + size])
+        method.tell_checked(oracle(asked + seen))
         seen += size
         yield seen
 
@@ -50,15 +52,19 @@ def run(
     >>> method.labels_, bool(method.model_.score(X, y) > 0.9)
     (200, True)
     """
-    rows = as_rows(stream[0])
-    n = rows.shape[0]
-    q0 = np.broadcast_to(np.asarray(stream[1], dtype=np.float64), (n,))
-    if callable(oracle):
-        answer: Oracle = oracle
-    else:
-        labels = np.asarray(oracle)
-        answer = labels.__getitem__
-    for _ in rounds(method, log, rows, q0, answer, n):
+    rows, q0 = stream_rows(*stream, log.n_features)
+    ask = oracle if callable(oracle) else np.asarray(oracle).__getitem__
+
+    def answer(asked: NDArray[np.intp]) -> Floats:
+        labels = np.asarray(ask(asked))
+        if labels.shape != asked.shape:
+            raise InputError(
+                f"the oracle must answer one label for each of {len(asked)} rows; got shape {labels.shape}. "
+                "Keep the order of the positions."
+            )
+        return signs(labels, log.classes)
+
+    for _ in rounds(method, log, rows, q0, answer, len(q0)):
         if budget is not None and method.labels_ > budget:
             break
     return method

@@ -5,7 +5,7 @@ import numpy as np
 from unskew.methods.everything import Everything
 from unskew.methods.linear_method import LinearMethod, Regime
 from unskew.methods.segments import Segments
-from unskew.rows import Floats
+from unskew.rows import Bools, Floats
 from unskew.weights import importance
 
 
@@ -27,7 +27,7 @@ class Passive(LinearMethod):
     def regime(self) -> Regime:
         return Segments(self) if self.variant == "paper" else Everything(self)
 
-    def weigh(self, q0: Floats, Q: Floats | float, from_log: int, m: float, n: float) -> Floats:
+    def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:
         v = np.ones(len(q0))  # eq. 1: 1/Q_k online, where Q_k = 1,
         v[:from_log] = importance(q0[:from_log])  # and 1/Q0 in the log
         return v

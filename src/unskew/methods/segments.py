@@ -30,18 +30,19 @@ class Segments:
         self.n = 0  # online rows so far
         self.xi = method.xi0_  # line 3
         self.cut = 1.0  # Q_k(x) = 1{Q0(x) <= cut}
+        self.cnt = float(self.m_0)
+        self.V = method.largest_weight(1.0, 0.0, self.xi)
         self.train(self.m_0, None, 1.0, 0.0)
-        self.test = LinearTest(method.C, method.largest_weight(1.0, 0.0, self.xi), self.loss, self.m_0)
 
     def choose(self, X: Rows, q0: Floats) -> Round:
         method = self.method
-        score, xx = method.descent_.look(X)
-        inside = self.test(score, xx, method.descent_.a)  # line 8: is x in D_{k+1}?
+        self.test = LinearTest(method.C, self.V, method.loss(), self.cnt)
+        y, inside = self.test(method.descent_, X)  # line 8: is x in D_{k+1}?
         self.explore(X, q0, inside)
         kept = q0 <= self.cut if method.debiases else None  # line 12: Z_t = Q_{k+1}(X_t)
         wanted = np.ones_like(inside) if method.queries_all else inside
         queried = wanted if kept is None else wanted & kept  # line 14
-        return Round(X, q0, np.where(score >= 0.0, 1.0, -1.0), queried, kept)
+        return Round(X, q0, y, queried, kept)
 
     def explore(self, X: Rows, q0: Floats, inside: Bools) -> None:
         """Line 9: xi_{k+1} from D_{k+1}, and Q_{k+1} from xi_{k+1}."""
@@ -55,9 +56,8 @@ class Segments:
         self.n += n_k
         upto = int(self.m_0 + self.alpha * self.n)  # T_0^(k+1): the next alpha n_k log rows
         self.train(upto, batch, self.alpha, 1.0)  # lines 17-18, then line 7
-        cnt = (1.0 + self.alpha) * n_k  # m_k + n_k
-        V = self.method.largest_weight(self.alpha, 1.0, self.xi)
-        self.test = LinearTest(self.method.C, V, self.loss, cnt)
+        self.cnt = (1.0 + self.alpha) * n_k  # m_k + n_k
+        self.V = self.method.largest_weight(self.alpha, 1.0, self.xi)
 
     def train(self, upto: int, batch: Round | None, m: float, n: float) -> None:
         """One pass over the log rows up to `upto` not used yet and the kept rows of the batch."""
@@ -69,6 +69,6 @@ class Segments:
             kept = slice(None) if batch.kept is None else batch.kept
             X = stack([X, batch.X[kept]])
             y, q0 = np.concatenate((y, batch.y[kept])), np.concatenate((q0, batch.q0[kept]))
-        Q = (q0 <= self.cut).astype(np.float64) if method.debiases else 1.0
+        Q = q0 <= self.cut if method.debiases else 1.0
         v = method.weigh(q0, Q, hi - lo, m, n)
-        self.loss = method.fit(X, y, v)
+        method.fit(X, y, v)

@@ -6,14 +6,14 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 import naive_protocol as naive
-from unskew import IDBAL, DBALw, DBALwm, LoggedData, Passive
+from unskew import IDBAL, VCDBAL, DBALw, DBALwm, LoggedData, Passive
 from unskew.errors import InputError
 from unskew.experiments.simulation import curve, horizons, simulate
 from unskew.methods import run
 from unskew.methods.idbal import ReleasedSegments
 
 PAPER = [Passive, DBALw, DBALwm, IDBAL]
-ALL = [(method, variant) for method in PAPER for variant in ("released", "paper")]
+ALL = [(method, variant) for method in PAPER for variant in ("released", "paper")] + [(VCDBAL, "released")]
 
 
 def population(rows=600, d=4, seed=0):
@@ -104,7 +104,7 @@ class TestContract:
         assert np.isfinite(m.model_.coef_).all()
 
 
-@pytest.mark.parametrize("method", PAPER)
+@pytest.mark.parametrize("method", [*PAPER, VCDBAL])
 def test_bad_parameters(method):
     with pytest.raises(InputError, match="C must be at least 0; got -1"):
         method(C=-1)

@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unskew.data import LoggedData
     from unskew.linear import LinearClassifier
-    from unskew.methods import IDBAL, DBALw, DBALwm, ExactIDBAL, Passive, run
+    from unskew.methods import IDBAL, VCDBAL, DBALw, DBALwm, ExactIDBAL, Passive, Unskew, run
 
 __version__ = "0.1.0"
 
 __all__ = [
     "IDBAL",
+    "VCDBAL",
     "DBALw",
     "DBALwm",
     "ExactIDBAL",
     "LinearClassifier",
     "LoggedData",
     "Passive",
+    "Unskew",
     "__version__",
     "run",
 ]

@@ -30,6 +30,8 @@ class LoggedData:
         (negative, positive). Needed only where the revealed labels do not show both.
     floor : float, optional
         Raise smaller propensities (zero and below included) to this value instead of refusing them.
+    q0_estimated : bool
+        Whether `q0` was estimated from the log itself (`unskew.propensity`) rather than recorded.
 
     Attributes
     ----------
@@ -49,6 +51,7 @@ class LoggedData:
     z: Bools
     q0: Floats
     classes: NDArray[Any] = field(repr=False)
+    q0_estimated: bool = False
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class LoggedData:
         *,
         classes: Sequence[Any] | NDArray[Any] | None = None,
         floor: float | None = None,
+        q0_estimated: bool = False,
     ) -> None:
         rows = as_rows(X)
         if isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and np.may_share_memory(X, rows):
@@ -68,7 +72,7 @@ class LoggedData:
             raise InputError("the log must have at least one row; got 0. Pass every row of the log, revealed or not.")
         labels = _column(y, "y", m)
         has_label = ~_missing(labels)
-        revealed = has_label if z is None else _reveal_bits(z, m)
+        revealed = has_label if z is None else reveal_bits(z, m)
         for i in np.flatnonzero(revealed & ~has_label)[:1]:
             raise InputError(
                 f"z = 1 needs a label; got y = {labels[i]} at row {i}. Set z to 0 there or supply the label."
@@ -78,6 +82,7 @@ class LoggedData:
         sign[revealed] = signs(labels[revealed], found)
         for name, value in (
             ("X", rows), ("y", sign), ("z", revealed), ("q0", propensities(q0, m, floor=floor)), ("classes", found),
+            ("q0_estimated", q0_estimated),
         ):  # fmt: skip
             if isinstance(value, np.ndarray):
                 value = value.view()
@@ -176,6 +181,19 @@ def propensities(q0: ArrayLike, rows: int, *, floor: float | None = None, name: 
     return np.ascontiguousarray(q)
 
 
+def reveal_bits(z: ArrayLike, rows: int) -> Bools:
+    """`z` as one bool a row; anything but 0 and 1 is refused."""
+    bits: NDArray[Any] = np.asarray(z)
+    if bits.shape != (rows,):
+        raise InputError(f"z must have one value a row: X has {rows} rows, z has shape {bits.shape}. Align them.")
+    valid = (bits == 0) | (bits == 1)
+    if not np.all(valid):
+        i = int(np.argmin(valid))
+        raise InputError(f"z must be 0 or 1; got {bits[i]} at row {i}. Say 1 where the label was revealed, else 0.")
+    revealed: Bools = bits.astype(bool)
+    return revealed
+
+
 def signs(labels: ArrayLike, classes: NDArray[Any]) -> Floats:
     """Labels as +1.0 (the second class) and -1.0 (the first); any other value is refused."""
     values = np.asarray(labels)
@@ -208,18 +226,6 @@ def _missing(labels: NDArray[Any]) -> Bools:
     if labels.dtype.kind == "O":  # None, a float NaN, or pandas' own marks
         return np.array([v is None or str(v) in ("nan", "<NA>", "NaT") for v in labels], dtype=bool)
     return np.zeros(labels.shape, dtype=bool)
-
-
-def _reveal_bits(z: ArrayLike, rows: int) -> Bools:
-    bits: NDArray[Any] = np.asarray(z)
-    if bits.shape != (rows,):
-        raise InputError(f"z must have one value a row: X has {rows} rows, z has shape {bits.shape}. Align them.")
-    valid = (bits == 0) | (bits == 1)
-    if not np.all(valid):
-        i = int(np.argmin(valid))
-        raise InputError(f"z must be 0 or 1; got {bits[i]} at row {i}. Say 1 where the label was revealed, else 0.")
-    revealed: Bools = bits.astype(bool)
-    return revealed
 
 
 def _class_pair(revealed: NDArray[Any], classes: Sequence[Any] | NDArray[Any] | None) -> NDArray[Any]:

@@ -7,7 +7,7 @@ the released program fixes them, and where the two do differ (`Certainty`) both 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -16,12 +16,15 @@ from numpy.typing import ArrayLike
 from unskew.data import propensities
 from unskew.errors import InputError, unknown
 from unskew.linear import Descent
-from unskew.rows import Floats, Rows, as_rows
+from unskew.rows import Bools, Floats, Ints, Rows, as_rows, keys, take
 
 FLOOR = 0.005
 """No policy reveals a label with a smaller probability (protocol.md); also the xi_0 methods are told."""
 
 VARIANTS = ("released", "paper")
+
+CLUSTERS, CLUSTER_SAMPLE = 8, 1000
+"""Of `BlindSpot`: how many, and from how many rows they are found."""
 
 Policy = Callable[[Rows], Floats]
 
@@ -106,6 +109,62 @@ class Certainty:
         return np.clip(0.1 * (ratio if self.variant == "paper" else ratio**2), FLOOR, 1.0)
 
 
+@dataclass(frozen=True)
+class BlindSpot:
+    """One cluster of the population is hardly ever labelled (0.005), everybody else often (0.5).
+
+    It is the cluster on which a model that never saw its labels is most wrong: what a log hides where
+    some group was never served. Not one of the paper's policies.
+
+    A row belongs to the cluster with the greatest W_j.x + b_j, which is that with the nearest centre;
+    `spot` is the number of the blind one.
+    """
+
+    W: Floats
+    b: Floats
+    spot: int
+
+    @classmethod
+    def fit(cls, X: Rows, y: Floats, random_state: int | np.random.Generator | None = None) -> Self:
+        """Eight clusters by k-means on a sample of 1000 rows, then the worst of them.
+
+        Features are taken as they are: the experiments scale them to [-1, 1], and a deviation of 1 would
+        make clusters of rare indicators. Candidates hold 5 to 25 % of the rows (where none does, the one
+        nearest to an eighth). The model is one pass of the update over all other rows (eta = 1, weights 1).
+        """
+        from sklearn.cluster import KMeans
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        rng = np.random.default_rng(random_state)
+        order = rng.permutation(X.shape[0])
+        sample = X[order[:CLUSTER_SAMPLE]]
+        if (different := len(set(keys(sample)))) < CLUSTERS:
+            raise InputError(
+                f"a blind spot needs a sample of at least {CLUSTERS} different rows; got {different}. "
+                "Add features or rows, or use another policy."
+            )
+        kmeans = KMeans(CLUSTERS, n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
+        with threadpool_limits(1):  # the same centres on any machine, and faster at this size
+            centres = kmeans.fit(sample).cluster_centers_
+        # |x - c|^2 = x.x - 2 x.c + c.c, and x.x is the same for every centre
+        policy = cls(centres.T, -0.5 * (centres**2).sum(axis=1), 0)
+        cluster = policy.cluster(X)
+        share = np.bincount(cluster, minlength=CLUSTERS) / X.shape[0]
+        candidates = np.flatnonzero((share >= 0.05) & (share <= 0.25))
+        if not len(candidates):
+            candidates = np.argmin(np.abs(share - 1.0 / CLUSTERS), keepdims=True)
+        errors = [_error_unseen(X, y, cluster == j, order) for j in candidates]
+        return replace(policy, spot=int(candidates[np.argmax(errors)]))
+
+    def cluster(self, X: Rows) -> Ints:
+        """The number of each row's cluster."""
+        nearest: Ints = np.asarray(X @ self.W + self.b).argmax(axis=1)
+        return nearest
+
+    def __call__(self, X: Rows) -> Floats:
+        return np.where(self.cluster(X) == self.spot, FLOOR, 0.5)
+
+
 class Tabulated:
     """Propensities that come with the data, looked up by row; asking for an unknown row is an error.
 
@@ -117,7 +176,7 @@ class Tabulated:
     def __init__(self, X: ArrayLike, q0: ArrayLike) -> None:
         rows = as_rows(X)
         self._table: dict[bytes, float] = {}
-        for i, (key, q) in enumerate(zip(_keys(rows), propensities(q0, rows.shape[0]).tolist(), strict=True)):
+        for i, (key, q) in enumerate(zip(keys(rows), propensities(q0, rows.shape[0]).tolist(), strict=True)):
             if self._table.setdefault(key, q) != q:
                 raise InputError(
                     f"equal rows must have equal propensities; row {i} has {q}, an earlier equal row "
@@ -125,7 +184,7 @@ class Tabulated:
                 )
 
     def __call__(self, X: Rows) -> Floats:
-        found = [self._table.get(key) for key in _keys(as_rows(X))]
+        found = [self._table.get(key) for key in keys(as_rows(X))]
         if None in found:
             raise InputError(
                 f"row {found.index(None)} is not in the table of propensities. Add it, or use a fitted policy."
@@ -134,6 +193,9 @@ class Tabulated:
 
 
 POLICIES = ("identical", "uniform", "uncertainty", "certainty")
+"""The paper's four."""
+
+ALL_POLICIES = (*POLICIES, "blind-spot")
 
 
 def make(name: str, X: Rows, y: Floats, rng: np.random.Generator, *, variant: str = "released") -> Policy:
@@ -146,7 +208,9 @@ def make(name: str, X: Rows, y: Floats, rng: np.random.Generator, *, variant: st
         return Uncertainty.fit(X, y)
     if name == "certainty":
         return Certainty.fit(X, y, variant=variant)
-    raise unknown("policy", name, POLICIES)
+    if name == "blind-spot":
+        return BlindSpot.fit(X, y, rng)
+    raise unknown("policy", name, ALL_POLICIES)
 
 
 def _coarse(X: Rows, y: Floats) -> tuple[Floats, Floats]:
@@ -163,10 +227,9 @@ def _coarse(X: Rows, y: Floats) -> tuple[Floats, Floats]:
     return w, np.sort(np.asarray(X[-400:] @ w) ** 2)
 
 
-def _keys(X: Rows) -> list[bytes]:
-    if isinstance(X, np.ndarray):
-        return [row.tobytes() for row in X + 0.0]  # -0.0 and 0.0 are one value
-    dense_keys = []
-    for lo, hi in zip(X.indptr[:-1], X.indptr[1:], strict=True):
-        dense_keys.append(X.indices[lo:hi].astype(np.int64).tobytes() + X.data[lo:hi].tobytes())
-    return dense_keys
+def _error_unseen(X: Rows, y: Floats, unseen: Bools, order: Ints) -> float:
+    """Error on these rows of a model trained on all the others."""
+    descent = Descent(X.shape[1], eta=1.0)
+    descent.run(X, y, np.where(unseen, 0.0, 1.0), order)
+    label, _ = descent.judge(take(X, unseen), 0.0)
+    return float(np.mean(label != y[unseen]))

@@ -72,6 +72,18 @@ def stack(parts: list[Rows]) -> Rows:
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
+def keys(X: Rows) -> list[bytes]:
+    """One hashable key a row: equal rows, equal keys.
+
+    >>> len(set(keys(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]]))))
+    2
+    """
+    if isinstance(X, np.ndarray):
+        return [row.tobytes() for row in X + 0.0]  # -0.0 and 0.0 are one value
+    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [X.indices[lo:hi].astype(np.int64).tobytes() + X.data[lo:hi].tobytes() for lo, hi in ends]
+
+
 def grown(buffer: Any, used: int, new: Any) -> Any:
     """A buffer whose first `used` rows are kept and followed by `new`; room doubles, so n rows cost O(n).
 

@@ -3,17 +3,42 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unskew.errors import InputError, unknown
 from unskew.experiments.datasets import load
 from unskew.experiments.simulation import curve, simulations
-from unskew.methods import IDBAL, DBALw, DBALwm, LinearMethod, Passive
+from unskew.methods import (
+    IDBAL,
+    VCDBAL,
+    DBALw,
+    DBALwm,
+    LinearMethod,
+    MarginSampling,
+    Method,
+    Passive,
+    RandomLabels,
+    StreamedUnskew,
+    Unskew,
+    WeightedMarginSampling,
+)
 from unskew.methods.linear_method import VARIANTS
-from unskew.policies import FLOOR, POLICIES
+from unskew.policies import ALL_POLICIES, FLOOR
 
 METHODS: dict[str, type[LinearMethod]] = {"Passive": Passive, "DBALw": DBALw, "DBALwm": DBALwm, "IDBAL": IDBAL}
+"""The paper's four."""
+
+MORE_METHODS: dict[str, type[Method]] = {
+    "VCDBAL": VCDBAL,
+    "Unskew": Unskew,
+    "StreamedUnskew": StreamedUnskew,
+    "RandomLabels": RandomLabels,
+    "MarginSampling": MarginSampling,
+    "WeightedMarginSampling": WeightedMarginSampling,
+}
+"""Methods after the paper: run where they are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +82,11 @@ def mean_curve(
     >>> points[0].horizon, points[0].labels, points[-1].horizon
     (0, 0.0, 2400)
     """
-    if policy not in POLICIES:
-        raise unknown("policy", policy, POLICIES)
-    if method not in METHODS:
-        raise unknown("method", method, METHODS)
+    known: dict[str, type[Method]] = {**METHODS, **MORE_METHODS}
+    if policy not in ALL_POLICIES:
+        raise unknown("policy", policy, ALL_POLICIES)
+    if method not in known:
+        raise unknown("method", method, known)
     if variant not in VARIANTS:
         raise unknown("variant", variant, VARIANTS)
     if repeats < 2:
@@ -69,10 +95,12 @@ def mean_curve(
         )
     if label_budget < 1:
         raise InputError(f"label_budget must be at least 1; got {label_budget}. The experiments use 100 and more.")
+    linear = {"C": C, "eta": eta, "variant": variant, "xi0": FLOOR}
+    told: dict[str, Any] = linear if issubclass(known[method], LinearMethod) else {}
     source = load(dataset, data_dir, variant=variant)
     runs = []
     for simulation, random in simulations(source, policy, logged_fraction, seed, range(repeats), variant=variant):
-        learner = METHODS[method](C, eta, variant=variant, xi0=FLOOR, random_state=np.random.default_rng(random))
+        learner = known[method](**told, random_state=np.random.default_rng(random))
         runs.append(curve(learner, simulation, label_budget))
         if progress is not None:
             progress(len(runs), repeats)

@@ -215,16 +215,19 @@ def find(name: str, data_dir: str | Path | None = None) -> Path:
     places = ", ".join(map(str, folders))
     raise InputError(
         f"data set {name!r} needs the file {FILES[name].file}, which is not in {places}. "
-        "Set UNSKEW_DATA to the folder that holds it."
+        "Set UNSKEW_DATA to the folder that holds it, or get it with: unskew data fetch."
     )
 
 
-def check(name: str, data_dir: str | Path | None = None) -> None:
-    """Refuse a file that is missing, or neither the known one nor readable, before any work is done."""
-    if name in FILES:
-        path = find(name, data_dir)
-        if hashlib.sha256(path.read_bytes()).hexdigest() != FILES[name].sha256:
-            _read(name, path)
+def check(name: str, data_dir: str | Path | None = None) -> str:
+    """The checksum of a data set's file; one that is missing, or neither known nor readable, is refused."""
+    if name not in FILES:
+        return ""
+    path = find(name, data_dir)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != FILES[name].sha256:
+        _read(name, path)
+    return digest
 
 
 @lru_cache(maxsize=1)

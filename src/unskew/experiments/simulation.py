@@ -10,7 +10,7 @@ from unskew import policies
 from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.experiments.datasets import Source
-from unskew.methods import LinearMethod, Method, Passive, rounds
+from unskew.methods import LinearMethod, Method, Passive, pool_rounds, rounds
 from unskew.rows import Floats
 
 FIRST_HORIZON = 10
@@ -80,10 +80,14 @@ def curve(method: Method, simulation: Simulation, label_budget: int) -> list[tup
 
     A method that needs to know n is started anew for each n = 10, 20, 40, ..., the last one the whole
     stream; the others run once and are measured after every batch. Either stops after the first
-    point with more than 2 * label_budget labels. At 0 stands the model of the whole log.
+    point with more than 2 * label_budget labels. At 0 stands the model of the whole log. A method that
+    takes a pool is given the stream as one and spends label_budget on it.
     """
     s = simulation
     points: list[tuple[int, int, float]] = []
+    if method.pools:
+        spent = pool_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, label_budget)
+        return [(labels, labels, s.error(method)) for labels in spent]
     if method.anytime:
         for seen in rounds(method, s.log, s.X, s.q0, s.y.__getitem__, s.n):
             points.append((seen, method.labels_, s.error(method)))

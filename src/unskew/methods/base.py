@@ -17,11 +17,14 @@ Labels = NDArray[Any]
 
 @dataclass(slots=True)
 class Round:
-    """One batch of stream rows on its way through the loop.
+    """One batch of rows on its way through the loop.
 
     `queried` are the rows whose label is asked for; `kept` those that enter training at all
     (Q_k(x) = 1). `y` starts as the labels the present model infers; `tell` overwrites the queried
-    ones.
+    ones. `p` is the probability with which each row was asked, 1 where it is left out.
+
+    Of a pool, only the rows asked for are kept, with their `positions` in it; those that were drawn
+    at random for the audit are marked, and `rest` is how many rows they were drawn from.
     """
 
     X: Rows
@@ -29,6 +32,10 @@ class Round:
     y: Floats
     queried: Bools
     kept: Bools | None = None
+    p: Floats | None = None
+    positions: NDArray[np.intp] | None = None
+    audit: Bools | None = None
+    rest: int = 0
 
 
 def stream_rows(X: ArrayLike | Rows, q0: ArrayLike, n_features: int) -> tuple[Rows, Floats]:
@@ -64,6 +71,9 @@ class Method(ABC):
     anytime: bool = True
     """One run gives the whole curve. False where the method must know n and is rerun for each n."""
 
+    pools: bool = False
+    """The method can also pick rows of a pool."""
+
     first_batch: int = 10
     """Rows of the first round; each later one takes twice as many."""
 
@@ -71,7 +81,8 @@ class Method(ABC):
     n_: int
     labels_: int
     """Labels bought so far."""
-    rounds_: int
+    rounds_: list[Round]
+    """All closed rounds, in order: what was asked, with what probability, and what was answered."""
 
     def __init__(self, *, random_state: int | np.random.Generator | None = None) -> None:
         self.random_state = random_state
@@ -83,6 +94,10 @@ class Method(ABC):
     @abstractmethod
     def choose(self, X: Rows, q0: Floats) -> Round:
         """Decide which of these rows are queried and which are kept."""
+
+    def pick(self, X: Rows, q0: Floats, k: int) -> Round:
+        """Pick exactly k rows of a pool; for methods that set `pools`."""
+        raise InputError(f"{type(self).__name__} works on a stream, not on a pool. Leave out k.")
 
     @abstractmethod
     def learn(self, batch: Round) -> None:
@@ -102,24 +117,33 @@ class Method(ABC):
         n = log.m if n is None else int(n)
         if n < 1:
             raise InputError(f"n must be at least 1 stream row; got {n}. Pass the length of the stream.")
-        self.log_, self.n_, self.labels_, self.rounds_ = log, n, 0, 0
+        self.log_, self.n_, self.labels_, self.rounds_ = log, n, 0, []
         self._pending: Round | None = None
         self._rng = np.random.default_rng(self.random_state)
         self.warm_start()
         return self
 
-    def ask(self, X: ArrayLike | Rows, q0: ArrayLike) -> NDArray[np.intp]:
-        """The positions in X of the rows whose labels are wanted now; answer them with `tell`."""
+    def ask(self, X: ArrayLike | Rows, q0: ArrayLike, k: int | None = None) -> NDArray[np.intp]:
+        """The positions in X of the rows whose labels are wanted now; answer them with `tell`.
+
+        Without `k` the rows are the next ones of a stream, seen once. With it they are all of a pool that
+        is not labelled yet, and the method picks exactly k of them, where it can (`pools`).
+        """
         if not hasattr(self, "log_"):
             raise InputError("ask came before start. Call start(log, n) first.")
         if self._pending is not None:
             raise InputError("ask came twice without tell. Answer the open round with tell(labels) first.")
-        return self.ask_checked(*stream_rows(X, q0, self.log_.n_features))
+        rows, q0 = stream_rows(X, q0, self.log_.n_features)
+        if k is not None and not self.pools:
+            raise InputError(f"{type(self).__name__} works on a stream, not on a pool. Leave out k.")
+        if k is not None and not 1 <= k <= len(q0):
+            raise InputError(f"k must be between 1 and the pool's {len(q0)} rows; got {k}. Ask for fewer.")
+        return self.ask_checked(rows, q0, k)
 
-    def ask_checked(self, X: Rows, q0: Floats) -> NDArray[np.intp]:
-        """`ask` for rows that went through `stream_rows` already, as part of a whole stream."""
-        self._pending = self.choose(X, q0)
-        return np.flatnonzero(self._pending.queried)
+    def ask_checked(self, X: Rows, q0: Floats, k: int | None = None) -> NDArray[np.intp]:
+        """`ask` for rows that went through `stream_rows` already, as part of a whole stream or pool."""
+        batch = self._pending = self.choose(X, q0) if k is None else self.pick(X, q0, k)
+        return np.flatnonzero(batch.queried) if batch.positions is None else batch.positions
 
     def tell(self, labels: ArrayLike) -> Self:
         """Answer the open round: one label for each position `ask` returned, in that order."""
@@ -142,7 +166,7 @@ class Method(ABC):
         assert batch is not None
         batch.y[batch.queried] = y
         self.labels_ += len(y)
-        self.rounds_ += 1
+        self.rounds_.append(batch)
         self._pending = None
         self.learn(batch)
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unskew.data import LoggedData, signs
 from unskew.errors import InputError
 from unskew.methods.base import Method, stream_rows
-from unskew.rows import Floats, Rows
+from unskew.rows import Floats, Rows, take
 
 Oracle = Callable[[NDArray[np.intp]], ArrayLike]
 Signs = Callable[[NDArray[np.intp]], Floats]
@@ -28,6 +28,30 @@ def rounds(method: Method, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, 
         method.tell_checked(oracle(asked + seen))
         seen += size
         yield seen
+
+
+def pool_rounds(method: Method, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, budget: int) -> Iterator[int]:
+    """Spend a budget on a checked pool in growing batches, yielding the labels bought: 0 at the warm start."""
+    method.start(log, len(q0))
+    left = np.arange(len(q0))
+    yield 0
+    for k in pool_batches(min(budget, len(q0))):
+        asked = left[method.ask_checked(take(X, left), q0[left], k)]
+        method.tell_checked(oracle(asked))
+        left = np.setdiff1d(left, asked, assume_unique=True)
+        yield method.labels_
+
+
+def pool_batches(budget: int) -> Iterator[int]:
+    """5 labels, then a third more each time, up to a twelfth of the budget.
+
+    >>> list(pool_batches(60)), sum(pool_batches(731))
+    ([5, 7, 10, 10, 10, 10, 8], 731)
+    """
+    left, size = budget, 5
+    while left > 0:
+        yield min(size, left)
+        left, size = left - size, min(int(1.3 * size) + 1, max(10, budget // 12))
 
 
 def run(

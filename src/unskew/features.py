@@ -1,0 +1,60 @@
+"""Features for a Bayesian logistic model: standardised columns, and random Fourier features of them."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.random_projection import SparseRandomProjection
+
+from unskew.rows import Floats, Rows
+
+WIDE = 400
+"""Rows with more columns are projected to this many first: the model's cost is cubic in them."""
+
+
+class Features:
+    """A linear block and a Fourier block, both scaled so that a unit prior means a margin of about 1.
+
+    The linear block is the standardised columns over sqrt(d). The Fourier block, cos and sin of random
+    projections over sqrt(D), approximates a Gaussian kernel of width `scale` times the median distance
+    between rows (Rahimi and Recht 2007). Means, deviations and the median come from unlabelled rows.
+
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> features = Features(X, frequencies=4, rng=np.random.default_rng(1))
+    >>> features(X, scale=1.0).shape, features(X).shape
+    ((50, 12), (50, 4))
+    """
+
+    def __init__(self, X: Rows, *, frequencies: int = 100, rng: np.random.Generator) -> None:
+        self._project: SparseRandomProjection | None = None
+        if X.shape[1] > WIDE:
+            seed = int(rng.integers(2**31))
+            self._project = SparseRandomProjection(WIDE, dense_output=True, random_state=seed).fit(X)
+        rows = self._dense(X)
+        self._mean = rows.mean(axis=0)
+        spread = rows.std(axis=0)
+        self._spread = np.where(spread > 1e-9 * (1.0 + np.abs(self._mean)), spread, 1.0)
+        Z = (rows - self._mean) / self._spread
+        i, j = rng.integers(len(Z), size=(2, 500))
+        distance = np.sqrt(((Z[i] - Z[j]) ** 2).sum(axis=1))
+        apart = distance[distance > 0.0]
+        self.median = float(np.median(apart)) if apart.size else 1.0
+        self._directions = rng.standard_normal((Z.shape[1], frequencies))
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Columns of the linear and of the Fourier block."""
+        return len(self._mean), 2 * self._directions.shape[1]
+
+    def __call__(self, X: Rows, scale: float | None = None) -> Floats:
+        """A constant 1, the linear block, and the Fourier block of that scale where one is given."""
+        Z = (self._dense(X) - self._mean) / self._spread
+        parts: list[NDArray[np.float64]] = [np.ones((len(Z), 1)), Z / np.sqrt(Z.shape[1])]
+        if scale is not None:
+            angle = Z @ (self._directions / (self.median * scale))
+            width = np.sqrt(self._directions.shape[1])
+            parts += [np.cos(angle) / width, np.sin(angle) / width]
+        return np.hstack(parts)
+
+    def _dense(self, X: Rows) -> Floats:
+        if self._project is not None:
+            X = self._project.transform(X)
+        return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())

@@ -1,0 +1,41 @@
+"""What one would run without this package, on the same model: the yardsticks for `Unskew`."""
+
+import numpy as np
+
+from unskew.methods.unskew import Unskew
+from unskew.rows import Floats, Ints, Rows
+
+
+class RandomLabels(Unskew):
+    """Labels for rows of the pool drawn at random."""
+
+    def __init__(self, *, random_state: int | np.random.Generator | None = None) -> None:
+        super().__init__(audit=0.0, random_state=random_state)
+
+    def doubtful(self, X: Rows, k: int) -> Ints:
+        return np.asarray(self._rng.choice(X.shape[0], k, replace=False), dtype=np.int64)
+
+
+class MarginSampling(RandomLabels):
+    """The rows of the pool nearest to the boundary, from a warm start that takes the log as it is."""
+
+    def doubtful(self, X: Rows, k: int) -> Ints:
+        margin = np.abs(self._model.decision_function(X))
+        return np.asarray(np.argpartition(margin, k - 1)[:k], dtype=np.int64)
+
+
+class WeightedMarginSampling(MarginSampling):
+    """Margin sampling from a warm start that weighs the log's labels by 1 / sqrt(q0), mean 1."""
+
+    def weights(self) -> Floats:
+        v = np.ones(len(self._y))
+        q0 = self.log_.revealed_q0
+        if len(q0):
+            v[: len(q0)] = q0**-0.5 / np.mean(q0**-0.5)
+        return v
+
+
+class StreamedUnskew(Unskew):
+    """`Unskew` on rows that come by once, for the experiments, which give a pool to whoever takes one."""
+
+    pools = False

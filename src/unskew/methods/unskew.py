@@ -1,0 +1,150 @@
+"""Unskew: the method to use. Nothing to tune, every label of every source, a stream or a pool."""
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from unskew.bayes import BayesianLogistic
+from unskew.errors import InputError
+from unskew.methods.base import Method, Round
+from unskew.rows import Floats, Ints, Rows, stack, take
+
+LOOK_AT = 50_000
+"""Of a larger pool, each round looks at so many rows, drawn afresh."""
+
+CANDIDATES = 20
+"""Rows considered for a batch, as a multiple of its size; 200 at the least."""
+
+CONFIDENCE = 2.0
+"""A margin within so many standard deviations of 0 may have either sign."""
+
+GROWTH = 1.3
+"""The prior is chosen anew once there are so many times the labels of the last time."""
+
+
+class Unskew(Method):
+    """Learn from every label so far, and ask where the sign of the margin is in doubt.
+
+    The model is `BayesianLogistic`: intercept, standardised and Fourier features, a prior chosen by the
+    evidence of the labels at hand. Its posterior gives every row a margin with mean mu and standard
+    deviation s, and s is large where the log is thin: asking where |mu| / s is small spends labels both
+    near the boundary and in the log's blind spots.
+
+    - On a **stream** a row is asked for when |mu| <= 2 s, the disagreement region of the posterior, and with
+      probability `audit` elsewhere.
+    - On a **pool** (`ask(X, q0, k)`) the k rows with the least |mu| / s are asked for, one after the other: each pick
+      shrinks s around it as its label will, so that a batch is not k copies of one row. A share `audit`
+      of all labels goes to rows drawn at random from the others.
+
+    Every row asked for carries the probability with which it was (`rounds_[k].p`): 1 for chosen rows, the
+    chance of the draw for audited ones. That is what error estimates for the whole population rest on.
+
+    Parameters
+    ----------
+    audit : float in [0, 1)
+        Share of the labels spent at random.
+    random_state : int, Generator or None
+
+    Examples
+    --------
+    >>> from unskew import LoggedData, Unskew
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (600, 2)); y = X[:, 0] * X[:, 1] > 0
+    >>> log = LoggedData(X[:200], y[:200], X[:200, 0] > 0, np.where(X[:200, 0] > 0, 0.9, 0.01))
+    >>> method = Unskew(random_state=0).start(log)
+    >>> asked = method.ask(X[200:], q0=0.1, k=20)
+    >>> method.tell(y[200:][asked]).labels_
+    20
+    >>> method.rounds_[0].p.round(4).tolist()[-3:]              # the last two were drawn at random
+    [1.0, 0.0052, 0.0052]
+    """
+
+    pools = True
+
+    def __init__(self, *, audit: float = 0.1, random_state: int | np.random.Generator | None = None) -> None:
+        super().__init__(random_state=random_state)
+        if not 0.0 <= audit < 1.0:
+            raise InputError(f"audit must be in [0, 1); got {audit}. The share 0.1 is a good start.")
+        self.audit = audit
+
+    def warm_start(self) -> None:
+        log = self.log_
+        self._model = BayesianLogistic(random_state=self._rng).prepare(log.X, log.classes)
+        self._X, self._y = log.revealed_X, log.revealed_y
+        self._chosen_at = self._audited = 0
+        self._fit()
+
+    def choose(self, X: Rows, q0: Floats) -> Round:
+        F = self._model.expand(X)
+        mu, s = self._model.posterior_.mean(F), self._model.posterior_.deviation(F)
+        p = np.where(np.abs(mu) <= CONFIDENCE * s, 1.0, self.audit)
+        queried = self._rng.random(len(p)) < p
+        return Round(X, q0, np.where(mu >= 0.0, 1.0, -1.0), queried, queried, p)
+
+    def pick(self, X: Rows, q0: Floats, k: int) -> Round:
+        n = len(q0)
+        audits = min(int(self.audit * (self.labels_ + k)) - self._audited, k)
+        self._audited += audits
+        seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, LOOK_AT, replace=False)
+        chosen = seen[self.doubtful(take(X, seen), k - audits)] if audits < k else seen[:0]
+        others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
+        drawn = self._rng.choice(others, audits, replace=False)
+        asked = np.concatenate((chosen, drawn))
+        p = np.ones(k)
+        p[k - audits :] = audits / max(len(others), 1)
+        rows = take(X, asked)
+        everything = np.ones(k, dtype=bool)
+        return Round(
+            rows, q0[asked], self.infer(rows), everything, everything, p,
+            positions=asked, audit=np.arange(k) >= k - audits, rest=len(others),
+        )  # fmt: skip
+
+    def doubtful(self, X: Rows, k: int) -> Ints:
+        """The k rows with the least |mu| / s, s shrinking with every pick."""
+        posterior = self._model.posterior_
+        F = self._model.expand(X)
+        mu = posterior.mean(F)
+        near = np.arange(len(mu))
+        if len(mu) > max(200, CANDIDATES * k):
+            doubt = np.abs(mu) / posterior.deviation(F)
+            near = np.argpartition(doubt, max(200, CANDIDATES * k))[: max(200, CANDIDATES * k)]
+        U, mu = posterior.root(F[near]), mu[near]
+        variance = np.einsum("ij,ij->j", U, U)
+        c = expit(mu) * expit(-mu)  # what one label adds to the precision of its row's margin
+        picked = np.empty(k, dtype=np.int64)
+        for j in range(k):
+            i = picked[j] = int(np.argmin(np.abs(mu) / np.sqrt(np.maximum(variance, 1e-12))))
+            gain = c[i] / (1.0 + c[i] * variance[i])
+            with_i = U[:, i] @ U  # covariance of every margin with the picked one's
+            variance = variance - gain * with_i**2  # Sherman-Morrison
+            shrink = (1.0 - 1.0 / np.sqrt(1.0 + c[i] * with_i[i])) / max(with_i[i], 1e-12)
+            U = U - np.outer(shrink * U[:, i], with_i)
+            mu[i] = np.inf  # not twice
+        return np.asarray(near[picked], dtype=np.int64)
+
+    def learn(self, batch: Round) -> None:
+        bought = batch.queried
+        self._X = stack([self._X, take(batch.X, bought)])
+        self._y = np.concatenate((self._y, batch.y[bought]))
+        self._fit()
+
+    def _fit(self) -> None:
+        labels = len(self._y)
+        choose = labels >= max(GROWTH * self._chosen_at, 4)
+        if choose:
+            self._chosen_at = labels
+        self._model.update(self._X, self._y, self.weights(), choose=choose)
+
+    def weights(self) -> Floats:
+        """What each label counts for, the log's first."""
+        return np.ones(len(self._y))
+
+    @property
+    def model_(self) -> Any:
+        """The present model, as it is now: later rounds do not change it."""
+        return copy(self._model)
+
+    def infer(self, X: Rows) -> Floats:
+        return np.where(self._model.decision_function(X) >= 0.0, 1.0, -1.0)

@@ -11,8 +11,8 @@ import typer.main
 
 from unskew import __version__
 from unskew.cli import app, main
-from unskew.experiments import DATASETS, METHODS
-from unskew.policies import POLICIES, VARIANTS
+from unskew.experiments import DATASETS, METHODS, MORE_METHODS
+from unskew.policies import ALL_POLICIES, VARIANTS
 
 CELL = ["curve", "--dataset", "synthetic", "--policy", "uniform", "--repeats", "2", "--budget", "20"]
 
@@ -62,7 +62,7 @@ def test_version(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_names_every_data_set_policy_and_method() -> None:
     options = typer.main.get_command(app).commands["curve"].params
     words = set(re.findall(r"[\w-]+", " ".join(option.help or "" for option in options)))
-    assert {*DATASETS, *POLICIES, *METHODS, *VARIANTS} <= words
+    assert {*DATASETS, *ALL_POLICIES, *METHODS, *MORE_METHODS, *VARIANTS} <= words
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,8 @@ def test_bad_input_is_one_line_and_status_2_and_leaves_nothing(
 def test_bad_input_in_a_real_shell(here: Path) -> None:
     run = shell(*CELL, "--method", "Pasive", cwd=here)
     assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr == "unknown method 'Pasive': did you mean 'Passive'? Known: Passive, DBALw, DBALwm, IDBAL.\n"
+    known = ", ".join([*METHODS, *MORE_METHODS])
+    assert run.stderr == f"unknown method 'Pasive': did you mean 'Passive'? Known: {known}.\n"
 
 
 def test_a_folder_that_may_not_be_written_to_is_refused_before_the_work(
@@ -129,6 +130,11 @@ def test_curve_prints_a_table(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert str(here / "curve.png") in out
     assert (here / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in here.iterdir()] == ["curve.png"]
+
+
+def test_curve_of_a_later_method_under_a_later_policy(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CELL, "--policy", "blind-spot", "--method", "VCDBAL", "--method", "Passive", "--plot", "a.png"]) == 0
+    assert "VCDBAL" in capsys.readouterr().out
 
 
 def test_curve_as_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

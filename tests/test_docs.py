@@ -10,7 +10,8 @@ import typer.main
 from conftest import ROOT
 from unskew import cli
 
-PAGES = ["README.md", *(f"docs/{page}" for page in ("tutorial.md", "howto/own-data.md", "howto/choose-variant.md"))]
+HOWTO = [f"docs/howto/{page}.md" for page in ("own-data", "unknown-propensities", "methods", "choose-variant")]
+PAGES = ["README.md", "docs/tutorial.md", *HOWTO]
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.M | re.S)
 
 
@@ -55,3 +56,25 @@ def test_every_command_and_option_is_documented() -> None:
     for name, command in group.commands.items():
         documented = set(re.findall(r"^\| `(--[\w-]+)`", sections[name], re.M))
         assert documented == {option for param in command.params for option in param.opts}, f"unskew {name}"
+
+
+def test_reproduction_quotes_its_tables() -> None:
+    """Cells won and mean ratios in the prose are those of the files the command wrote."""
+    page = (ROOT / "docs/reproduction.md").read_text()
+    pairs = {}
+    for name in ("reproduction", "ablation"):
+        for line in (ROOT / f"docs/tables/{name}.md").read_text().splitlines():
+            if re.match(r"\| \w+ / \w+ \|", line):
+                pair, won, _, _, mean, paper_won, paper_mean = (cell.strip() for cell in line.strip("|").split("|"))
+                pairs[pair] = won, mean.split()[0], paper_won.split()[0], paper_mean
+    for pair in ("IDBAL / Passive", "IDBAL / DBALw", "DBALwm / DBALw", "DBALw / Passive", "IDBAL / DBALwm"):
+        won, mean, paper_won, paper_mean = pairs[pair]
+        one, other = pair.split(" / ")
+        row = next(r for r in page.splitlines() if f"`{one}` beats `{other}`" in r)
+        quoted = re.search(
+            r"(\d+) of 48(?: cells)?,(?: mean ratio)? ([\d.]+); (?:the paper's tables give )?(\d+) and ([\d.]+)", row
+        )
+        assert quoted is not None
+        assert quoted.groups() == (won.split()[0], mean, paper_won, paper_mean)
+    assert f"| {pairs['Undebiased / DBALwm'][1]} (" in page
+    assert "0.994 (" in page and round(1 / float(pairs["Undebiased / IDBAL"][1]), 3) == 0.994

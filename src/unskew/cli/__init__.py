@@ -8,12 +8,16 @@ import typer
 
 from unskew import __version__
 from unskew.cli.curve import curve
+from unskew.cli.data import app as data
 from unskew.cli.demo import demo
+from unskew.cli.reproduce import reproduce
 from unskew.errors import UnskewError
 
 app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 app.command()(demo)
 app.command()(curve)
+app.command()(reproduce)
+app.add_typer(data, name="data")
 
 
 def _print_version(wanted: bool) -> None:

@@ -22,10 +22,17 @@ def curve(
             "german."
         ),
     ],
-    policy: Annotated[str, typer.Option(help="Logging policy: identical, uniform, uncertainty or certainty.")],
+    policy: Annotated[
+        str, typer.Option(help="Logging policy: identical, uniform, uncertainty, certainty or blind-spot.")
+    ],
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="<str>", help="Passive, DBALw, DBALwm or IDBAL; repeat for several. Default: all four."),
+        typer.Option(
+            metavar="<str>",
+            help="Passive, DBALw, DBALwm, IDBAL (the default), VCDBAL, Unskew, StreamedUnskew, "
+            "RandomLabels, MarginSampling, WeightedMarginSampling; "
+            "repeat for several.",
+        ),
     ] = None,
     C: Annotated[float, typer.Option("--C", help="Model capacity: how wide the disagreement region is.")] = 0.64,
     eta: Annotated[float, typer.Option(help="Learning rate.")] = 0.0256,
@@ -42,12 +49,12 @@ def curve(
 ) -> None:
     """Test error against labels bought, one data set and policy."""
     from unskew.cli.pictures import checked, curves_picture, save
-    from unskew.experiments import METHODS, mean_curve
+    from unskew.experiments import METHODS, MORE_METHODS, mean_curve
 
     names = list(dict.fromkeys(method or METHODS))
     for name in names:
-        if name not in METHODS:
-            raise unknown("method", name, METHODS)
+        if name not in METHODS and name not in MORE_METHODS:
+            raise unknown("method", name, [*METHODS, *MORE_METHODS])
     if plot is not None:
         checked(plot)
     curves: dict[str, list[Point]] = {}

@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from unskew.experiments import Point
     from unskew.experiments.demo import Story
 
-STYLES = {  # colours apart for the colour-blind (Okabe and Ito), shapes apart for everyone
-    "Passive": ("#000000", "o", ":"),
-    "DBALw": ("#E69F00", "s", "--"),
-    "DBALwm": ("#009E73", "^", "-."),
-    "IDBAL": ("#0072B2", "D", "-"),
-}
 FORMATS = (".png", ".pdf", ".svg")
 
 
@@ -50,9 +44,11 @@ def save(figure: "Figure", path: Path) -> Path:
 
 def draw_curves(axes: "Axes", curves: Mapping[str, Sequence["Point"]]) -> None:
     """Test error against labels bought, with standard errors as bars."""
+    from unskew.experiments.figures import style
+
     for name, curve in curves.items():
         points = sorted(curve, key=lambda point: point.labels)
-        colour, marker, line = STYLES[name]
+        colour, marker, line = style(name, tuple(curves))
         axes.errorbar(
             [point.labels for point in points],
             [100 * point.error for point in points],

@@ -1,0 +1,195 @@
+"""The whole experiment section: plan every cell, tune and measure every method, keep what is finished."""
+
+import hashlib
+import inspect
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from unskew.errors import InputError, unknown
+from unskew.experiments.budget import plan
+from unskew.experiments.curves import METHODS
+from unskew.experiments.datasets import DATASETS, Drawn, Source, check, load
+from unskew.experiments.store import Store, code_version, key_of
+from unskew.experiments.tasks import Task, method_class, run_task, settings
+from unskew.policies import ALL_POLICIES, POLICIES
+
+QUICK_DATASETS = ("synthetic", "svmguide1", "german")
+
+WORKERS_WAIT = 10.0
+"""Seconds a cluster has for bringing up its first worker."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The declared product of data sets, policies and methods, and how thoroughly each cell is run."""
+
+    datasets: tuple[str, ...] = DATASETS
+    policies: tuple[str, ...] = POLICIES
+    methods: tuple[str, ...] = tuple(METHODS)
+    tune_repeats: int = 16
+    repeats: int = 64
+    seed: int = 0
+    grid: str = "released"
+
+    def __post_init__(self) -> None:
+        for kind, names, known in (("data set", self.datasets, DATASETS), ("policy", self.policies, ALL_POLICIES)):
+            for name in names:
+                if name not in known:
+                    raise unknown(kind, name, known)
+        for name in self.methods:
+            method_class(name)
+        for what, number, least in (("tune_repeats", self.tune_repeats, 1), ("repeats", self.repeats, 2)):
+            if number < least:
+                raise InputError(f"{what} must be at least {least}; got {number}. The experiments use 16 and 64.")
+
+    def __len__(self) -> int:
+        return len(self.datasets) * len(self.policies) * len(self.methods)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """One more result: how far the run is, and what came in."""
+
+    done: int
+    total: int
+    record: dict[str, Any]
+
+
+def reproduce(
+    grid: Grid,
+    out: Path,
+    *,
+    data_dir: str | Path | None = None,
+    jobs: int = -1,
+    cluster: str | None = None,
+    progress: Callable[[Finished], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Run what the folder's store does not hold yet; all results of the grid, in its order, failed ones included.
+
+    Data sets are taken one after the other, so that only one is in memory; the cells of one run in
+    parallel, the longest first. `cluster` is the address of a Dask scheduler.
+    """
+    checksums = {name: check(name, data_dir) for name in grid.datasets}
+    results: dict[str, dict[str, Any]] = {}
+    with workers(jobs, cluster) as (parallel, share), Store(out) as store:
+
+        def finished(key: str, record: dict[str, Any]) -> None:
+            results[key] = record
+            if progress is not None:
+                progress(Finished(len(results), len(grid), record))
+
+        order: list[str] = []
+        for name in grid.datasets:
+            source = lru_cache(partial(load_released, name, data_dir))
+            tasks = {key_of(_what(task, checksums[name])): task for task in _tasks(grid, name, store, source)}
+            order += tasks
+            for key in tasks:
+                if (record := store.get(key)) is not None:
+                    finished(key, record)
+            todo = sorted((key for key in tasks if key not in results), key=lambda key: -_cost(tasks[key]))
+            if not todo:
+                continue
+            drawn = share(Drawn.of(source(), grid.seed, sorted(tasks[todo[0]].blocks())))
+            for key, record in parallel(joblib.delayed(_attempt)(key, tasks[key], drawn) for key in todo):
+                finished(key, store.put(key, record))
+    return [results[key] for key in order]
+
+
+def load_released(name: str, data_dir: str | Path | None) -> Source:
+    """As the released program drew it, but all 3175 rows of splice, as in the paper's table (protocol.md)."""
+    return load(name, data_dir, variant="released" if name == "synthetic" else "paper")
+
+
+@contextmanager
+def workers(jobs: int, cluster: str | None) -> Iterator[tuple[joblib.Parallel, Callable[[Source], Any]]]:
+    """Worker processes on this machine, or those of a Dask cluster, and how data reach each of them once."""
+    if cluster is None:
+        with joblib.Parallel(n_jobs=jobs, return_as="generator_unordered") as parallel:
+            yield parallel, lambda source: source
+        return
+    with (
+        _connected(cluster) as client,
+        joblib.parallel_config(backend="dask", client=client),
+        joblib.Parallel(return_as="generator_unordered") as parallel,
+    ):
+        yield parallel, partial(client.scatter, broadcast=True, hash=False)
+
+
+@contextmanager
+def _connected(cluster: str) -> Iterator[Any]:
+    """A client of the scheduler at that address, whose workers all run this code."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--cluster needs Dask. Install it with: pip install 'unskew[cluster]'.") from None
+    try:
+        client = Client(cluster, timeout="5s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no Dask scheduler answers at {cluster!r} ({error}). Start one, or leave out --cluster."
+        ) from None
+    with client:
+        try:
+            client.submit(str).result(timeout=WORKERS_WAIT)  # makes a cluster that grows on demand start a worker
+            found = set(client.run(code_version).values())
+        except TimeoutError:
+            raise InputError(
+                f"the Dask scheduler at {cluster!r} has no workers. Start some with: dask worker {cluster}"
+            ) from None
+        except Exception as error:  # what a worker raises arrives as no particular kind
+            raise InputError(
+                f"a worker of {cluster!r} cannot run this: {error}. Install unskew where the workers are."
+            ) from None
+        if other := found - {code_version()}:
+            raise InputError(
+                f"workers of {cluster!r} run code version {', '.join(sorted(other))}; this is {code_version()}. "
+                "Install the same unskew everywhere."
+            )
+        yield client
+
+
+def _tasks(grid: Grid, dataset: str, store: Store, source: Callable[[], Source]) -> Iterator[Task]:
+    for policy in grid.policies:
+        what = {"plan": [dataset, policy, grid.seed]}
+        key = key_of(what)
+        record = store.get(key)
+        if record is None:
+            X, y = source().population(grid.seed, 0)
+            chosen = plan(X, y, policy, np.random.default_rng([grid.seed, 2]))
+            record = store.put(key, {**what, **asdict(chosen)})
+        for method in grid.methods:
+            yield Task(
+                dataset, policy, method, record["logged_fraction"], record["label_budget"],
+                grid.tune_repeats, grid.repeats, grid.seed, grid.grid,
+            )  # fmt: skip
+
+
+def _what(task: Task, data: str) -> dict[str, Any]:
+    """All that a result depends on and that the code version does not cover."""
+    kind = method_class(task.method)
+    inside = kind.__module__.startswith("unskew.")
+    source = "" if inside else hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
+    return {"task": asdict(task), "method": source, "data": data}
+
+
+def _cost(task: Task) -> int:
+    kind = method_class(task.method)
+    return len(settings(kind, task.grid)) * (4 if task.method == "IDBAL" else 1)
+
+
+def _attempt(key: str, task: Task, source: Source) -> tuple[str, dict[str, Any]]:
+    """A result, or what went wrong: one bad cell must not lose the others."""
+    try:
+        return key, run_task(task, source)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
+        return key, {"task": asdict(task), "failed": said}

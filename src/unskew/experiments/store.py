@@ -1,0 +1,102 @@
+"""An append-only store of finished results, one JSON line each, keyed by what they are results of."""
+
+import fcntl
+import hashlib
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import unskew
+from unskew.errors import InputError
+
+NAME = "results.jsonl"
+
+EXPERIMENTS = ("budget", "curves", "datasets", "metrics", "simulation", "tasks")
+"""Modules beside this one that figures depend on."""
+
+
+def code_version() -> str:
+    """A digest of the modules that figures depend on; a change of docs or command line leaves it alone."""
+    root = Path(unskew.__file__).parent
+    parts = [*sorted(root.glob("[!_]*.py")), root / "_kernels.py", *sorted((root / "methods").glob("*.py"))]
+    parts += [root / "experiments" / f"{name}.py" for name in EXPERIMENTS]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.name.encode() + b"\0" + part.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def key_of(what: dict[str, Any]) -> str:
+    """The name of a result: a digest of everything it depends on."""
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:32]
+
+
+class Store:
+    """The results in a folder. `put` returns once the line is on disk; a torn last line is dropped on opening.
+
+    Use as a context manager: only one process writes to a folder at a time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        self.code = code_version()
+        self.records: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: IO[bytes] = open(self.path, "a+b")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise InputError(
+                f"another run is writing to {self.path.parent}. Wait for it or choose another --out."
+            ) from None
+        try:
+            self._load()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def _load(self) -> None:
+        self._file.seek(0)
+        whole = 0
+        for number, line in enumerate(self._file, start=1):
+            if not line.endswith(b"\n"):
+                break  # torn by a kill in the middle of a write: that result was never finished
+            try:
+                record = json.loads(line)
+                key, code = record["key"], record["code"]
+            except (ValueError, KeyError, TypeError):
+                raise InputError(f"{self.path}, line {number}, is not a result. Choose another --out.") from None
+            if code != self.code:
+                raise InputError(
+                    f"{self.path.parent} holds results of code version {code}; this is {self.code}. "
+                    "Choose another --out, or run the version that made them."
+                )
+            self.records[key] = record
+            whole += len(line)
+        self._file.truncate(whole)
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The finished result of that name; a failed one does not count."""
+        record = self.records.get(key)
+        return record if record is not None and "failed" not in record else None
+
+    def put(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
+        """Append a result, or a failure, under its name."""
+        record = {"key": key, "code": self.code, **record}
+        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+        self._file.write(line)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.records[key] = record
+        return record

@@ -1,0 +1,306 @@
+"""From results to small frames: areas, labels needed, and which differences between methods are clear.
+
+Intervals are percentiles of a bootstrap over repeats. Repeat r is the same split for every method and
+policy of a data set, so one data set's methods are resampled together and their ratios are paired.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unskew.experiments.curves import METHODS, Point, averaged
+from unskew.experiments.datasets import DATASETS
+from unskew.experiments.metrics import area_to_budget, auc, bootstrap, labels_to_reach, sorted_curve
+from unskew.experiments.paper import paper_auc
+from unskew.policies import ALL_POLICIES, POLICIES
+from unskew.rows import Floats
+
+RESAMPLES = 1000
+BOOTSTRAP_SEED = 2018
+INTERVAL = (2.5, 97.5)
+"""Percentiles of the resampled ratios: a 95 % interval."""
+
+Record = dict[str, Any]
+
+TEXT, REAL, COUNT = pl.String(), pl.Float64(), pl.Int64()
+POINTS = {
+    "dataset": TEXT, "policy": TEXT, "method": TEXT, "horizon": COUNT,
+    "labels": REAL, "labels_se": REAL, "error": REAL, "error_se": REAL,
+}  # fmt: skip
+CELLS = {
+    "dataset": TEXT, "policy": TEXT, "method": TEXT, "logged_fraction": REAL, "label_budget": COUNT,
+    "C": REAL, "eta": REAL, "setting": TEXT, "auc": REAL, "auc_se": REAL, "area_to_budget": REAL, "area_se": REAL,
+    "least": pl.Boolean(), "target_error": REAL, "labels_to_target": REAL,
+}  # fmt: skip
+RATIOS = {
+    "dataset": TEXT, "policy": TEXT, "method": TEXT, "against": TEXT, "ratio": REAL, "low": REAL, "high": REAL,
+    "call": TEXT, "area_ratio": REAL, "area_low": REAL, "area_high": REAL, "area_call": TEXT, "paper_ratio": REAL,
+}  # fmt: skip
+PAIRS = {
+    "method": TEXT, "against": TEXT, "cells": COUNT, "won": COUNT, "clear_wins": COUNT, "clear_losses": COUNT,
+    "mean_ratio": REAL, "low": REAL, "high": REAL, "area_won": COUNT, "area_clear_wins": COUNT,
+    "area_clear_losses": COUNT, "area_mean_ratio": REAL, "area_low": REAL, "area_high": REAL,
+    "paper_cells": COUNT, "paper_won": COUNT, "paper_mean_ratio": REAL,
+}  # fmt: skip
+STANDINGS = {
+    "method": TEXT, "cells": COUNT, "best": COUNT, "paper_cells": COUNT, "paper_best": COUNT,
+    "targets": COUNT, "reached": COUNT, "median_share_of_budget": REAL,
+}  # fmt: skip
+FAILED = {"dataset": TEXT, "policy": TEXT, "method": TEXT, "failed": TEXT}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Frames in the paper's order of data sets, policies and methods; an outside method goes by its class name."""
+
+    run: Record
+    """What all results share: tune_repeats, repeats, seed, grid."""
+    datasets: tuple[str, ...]
+    policies: tuple[str, ...]
+    methods: tuple[str, ...]
+    points: pl.DataFrame
+    """The mean curves, one row a point."""
+    cells: pl.DataFrame
+    """One row a data set, policy and method."""
+    ratios: pl.DataFrame
+    """One row a data set, policy and pair: AUC (and area up to B) of `method` over that of `against`."""
+    pairs: pl.DataFrame
+    """The ratios of a pair over all cells, beside the paper's over the same cells."""
+    standings: pl.DataFrame
+    """One row a method: in how many cells it is best of all, and how soon it is as good as Passive ends."""
+    failed: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Result:
+    """One record, read: its mean curve and what it is worth."""
+
+    record: Record
+    name: str
+
+    @property
+    def budget(self) -> int:
+        return int(self.record["task"]["label_budget"])
+
+    @cached_property
+    def runs(self) -> NDArray[np.float64]:
+        """Repeats x points x (labels, error)."""
+        return np.stack([np.array(self.record["labels"], dtype=float), np.array(self.record["errors"])], axis=-1)
+
+    @cached_property
+    def mean(self) -> tuple[Floats, Floats]:
+        labels, errors = self.runs.mean(axis=0).T
+        return labels, errors
+
+    @cached_property
+    def auc(self) -> float:
+        return auc(*self.mean, self.budget)
+
+    @cached_property
+    def area(self) -> float:
+        return area_to_budget(*self.mean, self.budget)
+
+    @cached_property
+    def resampled_auc(self) -> Floats:
+        return bootstrap(self.runs, self.budget, self._draws())
+
+    @cached_property
+    def resampled_area(self) -> Floats:
+        return bootstrap(self.runs, self.budget, self._draws(), whole=False)
+
+    def auc_over(self, other: "Result") -> tuple[float, Floats]:
+        """The ratio of the two AUCs, and of each pair of resamples."""
+        return float(np.divide(self.auc, other.auc)), self.resampled_auc / other.resampled_auc
+
+    def area_over(self, other: "Result") -> tuple[float, Floats]:
+        """The same for the areas up to the budget."""
+        return float(np.divide(self.area, other.area)), self.resampled_area / other.resampled_area
+
+    def _draws(self) -> NDArray[np.int64]:
+        """The same for all methods and policies of a data set, whatever else was run."""
+        rng = np.random.default_rng([BOOTSTRAP_SEED, DATASETS.index(self.record["task"]["dataset"])])
+        return rng.integers(len(self.runs), size=(RESAMPLES, len(self.runs)))
+
+    def points(self) -> list[Point]:
+        horizons = self.record["horizons"]
+        rows = zip(self.record["labels"], self.record["errors"], strict=True)
+        return averaged([list(zip(horizons, labels, errors, strict=True)) for labels, errors in rows])
+
+
+Cells = dict[tuple[str, str], dict[str, Result]]
+"""By data set and policy, then by the shown name of the method."""
+
+
+def summarise(records: Sequence[Record]) -> Summary:
+    """All there is to show of the results of one run; failed ones are left out and listed."""
+    tasks = [record["task"] for record in records]
+    names = shown_names(task["method"] for task in tasks)
+    datasets = tuple(name for name in DATASETS if name in {task["dataset"] for task in tasks})
+    policies = tuple(name for name in ALL_POLICIES if name in {task["policy"] for task in tasks})
+    cells: Cells = {(dataset, policy): {} for dataset in datasets for policy in policies}
+    place = {name: i for i, name in enumerate(names)}
+    failed = []
+    for record in sorted(records, key=lambda record: place[record["task"]["method"]]):
+        task = record["task"]
+        if "failed" in record:
+            failed.append((task["dataset"], task["policy"], names[task["method"]], record["failed"]))
+        else:
+            name = names[task["method"]]
+            cells[task["dataset"], task["policy"]][name] = Result(record, name)
+    methods = tuple(names.values())
+    with np.errstate(divide="ignore", invalid="ignore"):  # an area of 0: only a method that never errs has one
+        ratios, pairs = _ratio_rows(cells, methods), _pair_rows(cells, methods)
+    cell_rows = _cell_rows(cells)
+    return Summary(
+        run={what: tasks[0][what] for what in ("tune_repeats", "repeats", "seed", "grid")},
+        datasets=datasets,
+        policies=policies,
+        methods=methods,
+        points=_frame(_point_rows(cells), POINTS),
+        cells=cell_rows,
+        ratios=_frame(ratios, RATIOS),
+        pairs=_frame(pairs, PAIRS),
+        standings=_frame(_standing_rows(cells, methods, cell_rows), STANDINGS),
+        failed=_frame(sorted(failed, key=lambda row: (DATASETS.index(row[0]), ALL_POLICIES.index(row[1]))), FAILED),
+    )
+
+
+def shown_names(methods: Iterable[str]) -> dict[str, str]:
+    """How methods are called in tables: the paper's in its order, then outside ones by class name.
+
+    >>> shown_names(["mine:Best", "IDBAL", "Passive", "IDBAL"])
+    {'Passive': 'Passive', 'IDBAL': 'IDBAL', 'mine:Best': 'Best'}
+    """
+    found = list(dict.fromkeys(methods))
+    order = [name for name in METHODS if name in found] + [name for name in found if name not in METHODS]
+    short = [name.rpartition(":")[2] for name in order]
+    taken = [*METHODS, *(s for name, s in zip(order, short, strict=True) if name not in METHODS)]
+    return {name: s if taken.count(s) == 1 else name for name, s in zip(order, short, strict=True)}
+
+
+def pairs_of(methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Every method against each before it, the last method first.
+
+    >>> pairs_of(["Passive", "DBALw", "IDBAL"])
+    [('IDBAL', 'Passive'), ('IDBAL', 'DBALw'), ('DBALw', 'Passive')]
+    """
+    place = {name: i for i, name in enumerate(methods)}
+    both = [(later, earlier) for earlier, later in combinations(methods, 2)]
+    return sorted(both, key=lambda pair: (-place[pair[0]], place[pair[1]]))
+
+
+def _frame(rows: list[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _point_rows(cells: Cells) -> list[tuple[Any, ...]]:
+    return [
+        (*cell, name, p.horizon, p.labels, p.labels_se, p.error, p.error_se)
+        for cell, results in cells.items()
+        for name, result in results.items()
+        for p in result.points()
+    ]
+
+
+def _cell_rows(cells: Cells) -> pl.DataFrame:
+    rows: list[tuple[Any, ...]] = []
+    for cell, results in cells.items():
+        target = None
+        if "Passive" in results:
+            passive = results["Passive"]
+            target = float(np.interp(passive.budget, *sorted_curve(*passive.mean)))
+        least = min((result.auc for result in results.values()), default=None)
+        for name, result in results.items():
+            setting = dict(result.record["setting"])
+            if name in METHODS and METHODS[name].queries_all:
+                setting.pop("C")  # it plays no part
+            needed = labels_to_reach(*result.mean, target) if target is not None else np.inf
+            rows.append((
+                *cell, name, result.record["task"]["logged_fraction"], result.budget,
+                setting.get("C"), setting.get("eta"), json.dumps(setting),
+                result.auc, float(result.resampled_auc.std(ddof=1)),
+                result.area, float(result.resampled_area.std(ddof=1)),
+                result.auc == least, target, needed if np.isfinite(needed) else None,
+            ))  # fmt: skip
+    return _frame(rows, CELLS)
+
+
+def _ratio_rows(cells: Cells, methods: Sequence[str]) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    for cell, results in cells.items():
+        for a, b in pairs_of([name for name in methods if name in results]):
+            auc_row = _compared(*results[a].auc_over(results[b]))
+            area_row = _compared(*results[a].area_over(results[b]))
+            rows.append((*cell, a, b, *auc_row, *area_row, _paper_ratio(cell, a, b)))
+    return rows
+
+
+def _compared(ratio: float, resampled: Floats) -> tuple[float, float, float, str]:
+    """The ratio, its interval, and whether that lies wholly on one side of 1."""
+    low, high = (float(bound) for bound in np.percentile(resampled, INTERVAL))
+    return ratio, low, high, "win" if high < 1.0 else "loss" if low > 1.0 else "noise"
+
+
+def _pair_rows(cells: Cells, methods: Sequence[str]) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    for a, b in pairs_of(methods):
+        both = {cell: (results[a], results[b]) for cell, results in cells.items() if a in results and b in results}
+        if not both:
+            continue
+        auc_row = _over_cells([x.auc_over(y) for x, y in both.values()])
+        area_row = _over_cells([x.area_over(y) for x, y in both.values()])
+        paper = [ratio for cell in both if (ratio := _paper_ratio(cell, a, b)) is not None]
+        paper_mean = float(np.exp(np.mean(np.log(paper)))) if paper else None
+        rows.append((a, b, len(both), *auc_row, *area_row, len(paper), sum(r < 1.0 for r in paper), paper_mean))
+    return rows
+
+
+def _over_cells(ratios: list[tuple[float, Floats]]) -> tuple[int, int, int, float, float, float]:
+    """Cells won, clearly won and clearly lost; the geometric mean ratio and its interval."""
+    calls = [_compared(ratio, resampled)[3] for ratio, resampled in ratios]
+    mean = float(np.exp(np.mean([np.log(ratio) for ratio, _ in ratios])))
+    resampled = np.exp(np.mean([np.log(resampled) for _, resampled in ratios], axis=0))
+    low, high = (float(bound) for bound in np.percentile(resampled, INTERVAL))
+    return sum(ratio < 1.0 for ratio, _ in ratios), calls.count("win"), calls.count("loss"), mean, low, high
+
+
+def _standing_rows(cells: Cells, methods: Sequence[str], frame: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Best-of-all counts over the cells with a result of every method; one that failed everywhere is out of it."""
+    methods = [name for name in methods if any(name in results for results in cells.values())]
+    whole = {cell: results for cell, results in cells.items() if len(results) == len(methods)}
+    ours = [name for results in whole.values() for name in _best({name: r.auc for name, r in results.items()})]
+    printed = [name for name in methods if name in METHODS]
+    in_paper = [cell for cell in whole if cell[1] in POLICIES]
+    paper = [name for cell in in_paper for name in _best({name: paper_auc()[(*cell, name)] for name in printed})]
+    rows: list[tuple[Any, ...]] = []
+    for name in methods:
+        mine = frame.filter(pl.col("method") == name, pl.col("target_error").is_not_null())
+        shares = np.array([
+            np.inf if needed is None else needed / budget
+            for needed, budget in mine.select("labels_to_target", "label_budget").iter_rows()
+        ])  # fmt: skip
+        median = float(np.median(shares)) if shares.size else np.inf
+        beside = (len(in_paper), paper.count(name)) if name in printed and in_paper else (None, None)
+        rows.append((
+            name, len(whole), ours.count(name), *beside, len(shares),
+            int(np.isfinite(shares).sum()), median if np.isfinite(median) else None,
+        ))  # fmt: skip
+    return rows
+
+
+def _paper_ratio(cell: tuple[str, str], a: str, b: str) -> float | None:
+    printed = paper_auc()
+    known = (*cell, a) in printed and (*cell, b) in printed
+    return printed[(*cell, a)] / printed[(*cell, b)] if known else None
+
+
+def _best(areas: dict[str, float]) -> list[str]:
+    """Whoever has the least; several where they are equal, as when DBALw queries all that Passive does."""
+    return [name for name, area in areas.items() if area == min(areas.values())]

@@ -1,0 +1,181 @@
+"""The paper's four AUC tables and the table of pairs, as Markdown and as LaTeX."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from unskew.experiments.summary import Summary
+
+NOTE = (
+    "Area under the curve of test error against labels bought, over [0, 2 (B + 1)]: less is better, the least of a row "
+    "is in bold, ± one standard error. The label budget B differs from the paper's, so an AUC can be compared with "
+    "the others of its row but not with the paper's; ratios can."
+)
+PAIR_NOTE = (
+    "Won: cells with an AUC ratio below 1. Clear: the 95 % interval of the ratio, paired over repeats, excludes 1. "
+    "Means are geometric; those of the paper are over the same cells."
+)
+PAIR_HEADINGS = (
+    "Pair",
+    "Cells won",
+    "Clear wins",
+    "Clear losses",
+    "Mean AUC ratio (95 %)",
+    "Paper: won",
+    "Paper: mean",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a table says of one data set, policy and method."""
+
+    auc: float
+    se: float
+    least: bool
+    setting: str
+
+
+Row = tuple[str, list[Entry | None]]
+
+
+def auc_table(summary: Summary, policy: str) -> list[Row]:
+    """One row a data set, one entry a method; None where there is no result."""
+    found: dict[tuple[str, str], Entry] = {
+        (cell["dataset"], cell["method"]): Entry(cell["auc"], cell["auc_se"], cell["least"], setting_text(cell))
+        for cell in summary.cells.filter(pl.col("policy") == policy).iter_rows(named=True)
+    }
+    return [(name, [found.get((name, method)) for method in summary.methods]) for name in summary.datasets]
+
+
+def setting_text(cell: dict[str, Any]) -> str:
+    """The chosen parameters, in words; the bare record of an outside method."""
+    if cell["eta"] is None:
+        return str(cell["setting"]).strip("{}").replace('"', "")
+    C = "" if cell["C"] is None else f"C = {cell['C']:g}, "
+    return f"{C}eta = {cell['eta']:g}"
+
+
+def pair_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The table of pairs as text, under PAIR_HEADINGS."""
+    rows: list[tuple[str, ...]] = []
+    for pair in summary.pairs.iter_rows(named=True):
+        printed = bool(pair["paper_cells"])
+        rows.append((
+            f"{pair['method']} / {pair['against']}",
+            f"{pair['won']} of {pair['cells']}",
+            str(pair["clear_wins"]),
+            str(pair["clear_losses"]),
+            f"{pair['mean_ratio']:.3f} ({pair['low']:.3f} to {pair['high']:.3f})",
+            f"{pair['paper_won']} of {pair['paper_cells']}" if printed else "–",
+            f"{pair['paper_mean_ratio']:.3f}" if printed else "–",
+        ))  # fmt: skip
+    return rows
+
+
+def best_text(summary: Summary) -> str:
+    """In how many cells each method is the best of all, ours and the paper's."""
+    cells = summary.standings["cells"][0]
+    ours = ", ".join(f"{name} {best}" for name, best in summary.standings.select("method", "best").iter_rows())
+    printed = summary.standings.drop_nulls("paper_best").select("method", "paper_best")
+    paper = ", ".join(f"{name} {best}" for name, best in printed.iter_rows())
+    return f"Best of all in {cells} cells: {ours}." + (f" In the paper: {paper}." if paper else "")
+
+
+def markdown(summary: Summary) -> str:
+    """All tables as one Markdown page."""
+    parts = ["# AUC of every method", NOTE]
+    for policy in summary.policies:
+        body = [[name, *map(_markdown_entry, row)] for name, row in auc_table(summary, policy)]
+        parts += [f"## {policy.capitalize()} policy", _markdown_table(["Data set", *summary.methods], body)]
+    if not summary.pairs.is_empty():
+        parts += ["## Pairs of methods", PAIR_NOTE, _markdown_table(PAIR_HEADINGS, pair_rows(summary))]
+        parts.append(best_text(summary))
+    if not summary.failed.is_empty():
+        parts += ["## Failed", _markdown_table(["Data set", "Policy", "Method", "Error"], summary.failed.rows())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_entry(entry: Entry | None) -> str:
+    if entry is None:
+        return "–"
+    auc = f"**{entry.auc:.2f}**" if entry.least else f"{entry.auc:.2f}"
+    return f"{auc} ± {entry.se:.2f}"
+
+
+def _markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---", *("---:" for _ in headings[1:])]
+    lines = [headings, rule, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+LATEX_HEAD = r"""% \input this file in a document that has \usepackage{booktabs}, or compile it as it is.
+\expandafter\ifx\csname @twoclasseserror\endcsname\documentclass
+  \def\unskewtablesend{}
+\else
+  \documentclass{article}
+  \usepackage[a4paper,margin=2cm]{geometry}
+  \usepackage{booktabs}
+  \begin{document}
+  \def\unskewtablesend{\end{document}}
+\fi"""  # \documentclass becomes \@twoclasseserror once a document has a class
+
+
+def latex(summary: Summary) -> str:
+    """All tables as LaTeX floats, to be compiled alone or taken into a document."""
+    parts = [LATEX_HEAD]
+    for policy in summary.policies:
+        body = [[_escaped(name), *map(_latex_entry, row)] for name, row in auc_table(summary, policy)]
+        caption = f"AUC under the {policy.capitalize()} policy, with standard errors"
+        headings = ["Data set", *map(_escaped, summary.methods)]
+        parts.append(_latex_table(headings, body, caption, f"auc-{policy}"))
+    if not summary.pairs.is_empty():
+        parts.append(_latex_pairs(summary))
+    parts.append(r"\unskewtablesend")
+    return "\n\n".join(parts) + "\n"
+
+
+def _latex_entry(entry: Entry | None) -> str:
+    if entry is None:
+        return "--"
+    auc = rf"\textbf{{{entry.auc:.2f}}}" if entry.least else f"{entry.auc:.2f}"
+    return rf"{auc} ({entry.se:.2f})"
+
+
+def _latex_pairs(summary: Summary) -> str:
+    groups = r" & \multicolumn{4}{c}{Ours} & \multicolumn{2}{c}{Paper} \\ \cmidrule(lr){2-5}\cmidrule(l){6-7}"
+    headings = ["Pair", "won", "clear wins", "losses", r"mean (95\,\%)", "won", "mean"]
+    rows = [[_escaped(cell).replace(" to ", "--") for cell in row] for row in pair_rows(summary)]
+    caption = (
+        "AUC ratios between methods. Won: cells with a ratio below 1. Clear wins, losses: cells whose "
+        r"95\,\% interval, paired over repeats, excludes 1. Means are geometric, the paper's over the same cells"
+    )
+    return _latex_table(headings, rows, caption, "auc-pairs", groups)
+
+
+def _latex_table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str, label: str, groups: str = ""
+) -> str:
+    lines = [
+        r"\begin{table}[htb]",
+        r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
+        rf"\caption{{{caption}}}\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}",
+        r"\toprule",
+        *([groups] if groups else []),
+        " & ".join(headings) + r" \\",
+        r"\midrule",
+        *(" & ".join(row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    for character in "&%#_":
+        text = text.replace(character, rf"\{character}")
+    return text.replace("–", "--")

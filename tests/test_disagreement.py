@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from unskew import _kernels
 from unskew.disagreement import LinearTest, finite
 from unskew.linear import Descent
 
@@ -71,7 +72,6 @@ def test_finite_class():
 def test_least_propensity_of_the_region():
     X = np.array([[0.01, 0.0], [5.0, 0.0], [0.02, 0.0]])
     test, q0 = LinearTest(0.1, 1.0, 0.0, 30.0), np.array([0.5, 0.01, 0.3])
-    labels, inside = test(descent([-1.0, 0.0]), X)
-    assert labels.tolist() == [-1.0, -1.0, -1.0]
-    assert test.least(descent([-1.0, 0.0]), X, q0) == min(q0[inside], default=1.0)
-    assert test.least(descent([-1e9, 0.0]), X, q0) == 1.0  # an empty region
+    assert test(descent([-1.0, 0.0]), X)[0].tolist() == [-1.0, -1.0, -1.0]
+    for w, least in (([-1e-6, 0.0], 0.01), ([-1e9, 0.0], 1.0)):  # all of it; an empty region
+        assert _kernels.least(q0, test(descent(w), X)[1]) == least

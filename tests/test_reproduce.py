@@ -13,13 +13,17 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unskew.errors import InputError
 from unskew.experiments import reproduce as module
+from unskew.experiments.datasets import Synthetic
 from unskew.experiments.outputs import write
 from unskew.experiments.reproduce import Grid, reproduce
+from unskew.experiments.simulation import curve, simulate
 from unskew.experiments.store import NAME, Store, code_version, key_of
+from unskew.experiments.tasks import _tune, build, method_class, settings
 
 SMALL = Grid(("synthetic",), ("uniform",), ("Passive", "DBALwm"), tune_repeats=1, repeats=2, grid="coarse")
 
@@ -319,3 +323,26 @@ def test_killed_ten_times_it_ends_with_the_same_files(tmp_path):
         files[folder.name][NAME] = sorted((folder / NAME).read_bytes().splitlines())  # in any order
     assert files["killed"].keys() == files["undisturbed"].keys() > {NAME, "report.html", "tables.md"}
     assert [name for name, content in files["killed"].items() if content != files["undisturbed"][name]] == []
+
+
+@pytest.mark.parametrize("method", ["DBALw", "DBALwm", "IDBAL"])
+def test_a_saturated_setting_stands_for_every_larger_C(method):
+    """Tuning reuses a curve once every row was in the region: the same as running each setting."""
+    X, y = Synthetic().population(0, 0)
+    simulation = simulate(X[:1500], y[:1500], "uniform", 0.5, np.random.default_rng(3))
+    kind, tried = method_class(method), settings(method_class(method), "released")
+    each = [curve(build(kind, setting, 5), simulation, 100) for setting in tried]
+    assert list(_tune(kind, tried, simulation, 5, 100)) == each
+    built = [build(kind, setting, 5) for setting in tried]
+    for one in built:
+        curve(one, simulation, 100)
+    assert 0 < sum(one.saturated for one in built) < len(built)
+
+
+def test_the_follow_up_is_never_saturated():
+    """Its C does more than widen the region."""
+    X, y = Synthetic().population(0, 0)
+    simulation = simulate(X[:600], y[:600], "uniform", 0.5, np.random.default_rng(3))
+    method = build(method_class("VCDBAL"), {"C": 1e9, "eta": 0.1}, 5)
+    curve(method, simulation, 100)
+    assert not method.saturated

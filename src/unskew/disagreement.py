@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unskew import _kernels
 from unskew.linear import Descent
 from unskew.rows import Bools, Floats, Rows
 
@@ -52,10 +51,6 @@ class LinearTest:
     def __call__(self, descent: Descent, X: Rows, a: float | None = None) -> tuple[Floats, Bools]:
         """The label w gives each row, and whether it lies in the region; a(t) is the descent's own unless given."""
         return descent.judge(X, self.slope(descent.a if a is None else a))
-
-    def least(self, descent: Descent, X: Rows, q0: Floats) -> float:
-        """The least propensity xi = inf Q0(x) over those of the rows that lie in the region; 1 where none does."""
-        return float(_kernels.least(q0, self(descent, X)[1]))
 
 
 def finite(predictions: NDArray[np.integer] | Bools) -> Bools:

@@ -47,7 +47,7 @@ def mixture(sizes: Sequence[float], Q: Sequence[ArrayLike]) -> Floats:
     total = np.multiply(sizes[0], Q[0], dtype=np.float64)
     for n_b, Q_b in zip(sizes[1:], Q[1:], strict=True):
         total = total + np.multiply(n_b, Q_b)
-    if not total.min(initial=1.0) > 0.0:
+    if not np.minimum.reduce(total, axis=None, initial=1.0) > 0.0:
         raise _never_revealed(total, "sum_b n_b Q_b(x)")
     v: Floats = float(sum(sizes)) / total
     return v

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from unskew.errors import InputError, unknown
-from unskew.experiments.datasets import DATASETS, FILES, Synthetic, _read, search_path
+from unskew.experiments.datasets import DATASETS, FILES, Synthetic, read, search_path
 
 TIMEOUT = 20.0
 """Seconds a server has to answer."""
@@ -169,7 +169,7 @@ def verify(name: str, path: Path | None, *, whole: bool = True) -> Checked:
         right = hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
         if right and not whole:
             return Checked(name, path, RIGHT)
-        X, y = _read.__wrapped__(name, path)  # past the cache: the file may have changed
+        X, y = read(name, path)
     except OSError as error:
         return Checked(name, path, BROKEN, f"{path} cannot be read ({error.strerror}); expected {file.rows} rows.")
     except InputError as error:

@@ -11,12 +11,6 @@ Runs: TypeAlias = NDArray[np.float64]
 """Repeats x points x (labels, error)."""
 
 
-def sorted_curve(labels: Floats, errors: Floats) -> tuple[Floats, Floats]:
-    """A mean curve in order of labels; points with equal labels stay in order of horizon."""
-    order = np.argsort(labels, kind="stable")
-    return labels[order], errors[order]
-
-
 def auc(labels: Floats, errors: Floats, budget: float) -> float:
     """The area under a mean curve over [0, 2 (B + 1)]: linear up to the budget B, flat from there on.
 
@@ -27,7 +21,7 @@ def auc(labels: Floats, errors: Floats, budget: float) -> float:
     7.6
     """
     at_budget, area = _up_to(labels, errors, budget)
-    return area + at_budget * (budget + 2.0)
+    return float(area + at_budget * (budget + 2.0))
 
 
 def area_to_budget(labels: Floats, errors: Floats, budget: float) -> float:
@@ -36,15 +30,31 @@ def area_to_budget(labels: Floats, errors: Floats, budget: float) -> float:
     >>> area_to_budget(np.array([0.0, 10.0, 40.0]), np.array([0.5, 0.3, 0.3]), budget=10)
     4.0
     """
-    return _up_to(labels, errors, budget)[1]
+    return float(_up_to(labels, errors, budget)[1])
 
 
-def _up_to(labels: Floats, errors: Floats, budget: float) -> tuple[float, float]:
-    x, e = sorted_curve(labels, errors)
-    at_budget = float(np.interp(budget, x, e))
-    inside = x < budget
-    x, e = np.append(x[inside], budget), np.append(e[inside], at_budget)
-    return at_budget, float(np.sum((e[1:] + e[:-1]) * np.diff(x)) / 2.0)
+def error_at(labels: Floats, errors: Floats, budget: float) -> float:
+    """The error of a mean curve where it has bought so many labels.
+
+    >>> error_at(np.array([0.0, 10.0]), np.array([0.5, 0.25]), 5)
+    0.375
+    """
+    return float(_up_to(labels, errors, budget)[0])
+
+
+def _up_to(labels: Floats, errors: Floats, budget: float) -> tuple[Floats, Floats]:
+    """The error at the budget and the area up to it, along the last axis; flat beyond the last point."""
+    order = np.argsort(labels, axis=-1, kind="stable")  # points with equal labels stay in order of horizon
+    x, e = np.take_along_axis(labels, order, -1), np.take_along_axis(errors, order, -1)
+    x0, x1, e0, e1 = x[..., :-1], x[..., 1:], e[..., :-1], e[..., 1:]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.clip(np.where(x1 > x0, (budget - x0) / (x1 - x0), x1 <= budget), 0.0, 1.0)
+    ends = e0 + share * (e1 - e0)  # where each piece ends, or the budget cuts it
+    beyond = np.maximum(budget - x[..., -1], 0.0)
+    area = np.sum((e0 + ends) / 2.0 * share * (x1 - x0), axis=-1) + e[..., -1] * beyond
+    pieces = np.count_nonzero(x <= budget, axis=-1)[..., None] - 1  # the point at or before the budget
+    last = np.take_along_axis(np.concatenate((ends, e[..., -1:]), axis=-1), pieces, -1)[..., 0]
+    return last, area
 
 
 def labels_to_reach(labels: Floats, errors: Floats, target: float) -> float:
@@ -53,7 +63,8 @@ def labels_to_reach(labels: Floats, errors: Floats, target: float) -> float:
     >>> labels_to_reach(np.array([0.0, 10.0]), np.array([0.5, 0.25]), 0.375)
     5.0
     """
-    x, e = sorted_curve(labels, errors)
+    order = np.argsort(labels, kind="stable")
+    x, e = labels[order], errors[order]
     below = np.flatnonzero(e <= target)
     if below.size == 0:
         return float("inf")
@@ -69,6 +80,6 @@ def bootstrap(runs: Runs, budget: float, draws: NDArray[np.int64], *, whole: boo
 
     Pass the same draws for two methods of a cell to pair them: repeat r is the same split for both.
     """
-    measure = auc if whole else area_to_budget
     means = runs[draws].mean(axis=1)  # resamples x points x (labels, error)
-    return np.array([measure(curve[:, 0], curve[:, 1], budget) for curve in means])
+    at_budget, area = _up_to(means[..., 0], means[..., 1], budget)
+    return area + at_budget * (budget + 2.0) if whole else area

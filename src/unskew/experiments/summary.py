@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unskew.experiments.curves import METHODS, Point, averaged
 from unskew.experiments.datasets import DATASETS
-from unskew.experiments.metrics import area_to_budget, auc, bootstrap, labels_to_reach, sorted_curve
+from unskew.experiments.metrics import area_to_budget, auc, bootstrap, error_at, labels_to_reach
 from unskew.experiments.paper import paper_auc
 from unskew.policies import ALL_POLICIES, POLICIES
 from unskew.rows import Floats
@@ -215,7 +215,7 @@ def _cell_rows(cells: Cells) -> pl.DataFrame:
         target = None
         if "Passive" in results:
             passive = results["Passive"]
-            target = float(np.interp(passive.budget, *sorted_curve(*passive.mean)))
+            target = error_at(*passive.mean, passive.budget)
         least = min((result.auc for result in results.values()), default=None)
         for name, result in results.items():
             setting = dict(result.record["setting"])

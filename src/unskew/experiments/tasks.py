@@ -1,6 +1,7 @@
 """One cell of the grid, tuned and measured: what it is, how it is run, what comes back."""
 
 import importlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
@@ -11,7 +12,7 @@ from unskew.errors import InputError, unknown
 from unskew.experiments.curves import METHODS, MORE_METHODS
 from unskew.experiments.datasets import Source
 from unskew.experiments.metrics import auc
-from unskew.experiments.simulation import REPEATS_A_POPULATION, curve, simulations
+from unskew.experiments.simulation import REPEATS_A_POPULATION, Simulation, curve, simulations
 from unskew.methods import LinearMethod, Method
 from unskew.policies import FLOOR
 
@@ -93,8 +94,8 @@ def run_task(task: Task, source: Source) -> dict[str, Any]:
     runs: list[list[list[tuple[int, int, float]]]] = [[] for _ in tried]
     tuning = task.tuning if len(tried) > 1 else ()  # nothing to choose from one setting
     for simulation, random in simulations(source, task.policy, task.logged_fraction, task.seed, tuning):
-        for i, setting in enumerate(tried):
-            runs[i].append(curve(build(kind, setting, random), simulation, task.label_budget))
+        for run, points in zip(runs, _tune(kind, tried, simulation, random, task.label_budget), strict=True):
+            run.append(points)
     areas = [mean_auc(run, task.label_budget) if run else None for run in runs]
     best = int(np.argmin([area or 0.0 for area in areas]))
     fresh = [
@@ -110,6 +111,25 @@ def run_task(task: Task, source: Source) -> dict[str, Any]:
         "labels": [[int(labels) for _, labels, _ in run[:reached]] for run in fresh],
         "errors": [[error for _, _, error in run[:reached]] for run in fresh],
     }
+
+
+def _tune(
+    kind: type[Method], tried: list[dict[str, float]], simulation: Simulation, random: int, budget: int
+) -> Iterator[list[tuple[int, int, float]]]:
+    """The curve of every setting on one repeat; C grows along the settings.
+
+    Once every row was in the disagreement region, any larger C gives the same curve: it is not run again.
+    """
+    saturated: dict[float | None, list[tuple[int, int, float]]] = {}
+    for setting in tried:
+        eta = setting.get("eta")
+        points = saturated.get(eta)
+        if points is None:
+            method = build(kind, setting, random)
+            points = curve(method, simulation, budget)
+            if isinstance(method, LinearMethod) and method.saturated:
+                saturated[eta] = points
+        yield points
 
 
 def mean_auc(runs: list[list[tuple[int, int, float]]], budget: int) -> float:

@@ -40,6 +40,7 @@ class Everything:
         test = LinearTest(method.C, V, method.loss(), m + n)
         a = math.sqrt(method.eta / (method.eta + m + n))  # t = cnt here
         y, inside = test(method.descent_, X, a)
+        method.note(inside)
         return Round(X, q0, y, np.ones_like(inside) if method.queries_all else inside)
 
     def learn(self, batch: Round) -> None:

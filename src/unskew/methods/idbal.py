@@ -35,14 +35,14 @@ class ReleasedSegments(Segments):
     def learn(self, batch: Round) -> None:
         self.seen.append((batch.X, batch.q0))
         if self.n + len(batch.y) < self.method.n_:
-            self.xi = self.least((1.0 + self.alpha) * len(batch.y))  # for the next round
+            self.xi = self.least_among(int((1.0 + self.alpha) * len(batch.y)))  # for the next round
         super().learn(batch)
 
-    def least(self, rows: float) -> float:
-        """The least Q0 among the first so many train rows, the log's and then the stream's, that pass the test."""
-        log, left, xi = self.method.log_, int(rows), 1.0
+    def least_among(self, left: int) -> float:
+        """`least` over the first so many train rows: the log's and then the stream's."""
+        log, xi = self.method.log_, 1.0
         for X, q0 in [(log.X, log.q0), *self.seen]:
-            xi = min(xi, self.test.least(self.method.descent_, X[:left], q0[:left]))
+            xi = min(xi, self.least(X[:left], q0[:left]))
             left -= len(q0)
             if left <= 0:
                 break

@@ -67,6 +67,7 @@ class LinearMethod(Method):
         if variant not in VARIANTS:
             raise unknown("variant", variant, VARIANTS)
         self.C, self.eta, self.variant, self.xi0 = C, eta, variant, xi0
+        self._all_inside: bool | None = None
         self._regime = self.regime()
         self.anytime = self._regime.anytime
         self.first_batch = self._regime.first_batch
@@ -103,6 +104,15 @@ class LinearMethod(Method):
     def loss(self) -> float:
         """Sum of v over the rows of the last pass that the model gets wrong."""
         return self.descent_.errors(*self._trained_on)
+
+    def note(self, inside: Bools) -> None:
+        """Remember whether every row tested since this object was made lay in the disagreement region."""
+        self._all_inside = self._all_inside is not False and bool(inside.all())
+
+    @property
+    def saturated(self) -> bool:
+        """Every row tested was inside: the region grows with C, so a larger C would have changed nothing."""
+        return self._all_inside is True
 
     def infer(self, X: Rows) -> Floats:
         return self.descent_.judge(X, 0.0)[0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from unskew import _kernels
 from unskew.disagreement import LinearTest
 from unskew.methods.base import Round
 from unskew.methods.linear_method import LinearMethod
@@ -38,6 +39,7 @@ class Segments:
         method = self.method
         self.test = LinearTest(method.C, self.V, method.loss(), self.cnt)
         y, inside = self.test(method.descent_, X)  # line 8: is x in D_{k+1}?
+        method.note(inside)
         self.explore(X, q0, inside)
         kept = q0 <= self.cut if method.debiases else None  # line 12: Z_t = Q_{k+1}(X_t)
         wanted = np.ones_like(inside) if method.queries_all else inside
@@ -47,9 +49,14 @@ class Segments:
     def explore(self, X: Rows, q0: Floats, inside: Bools) -> None:
         """Line 9: xi_{k+1} from D_{k+1}, and Q_{k+1} from xi_{k+1}."""
         log = self.method.log_
-        in_log = self.test.least(self.method.descent_, log.X, log.q0)
-        self.xi = min(in_log, float(q0[inside].min(initial=1.0)))
+        self.xi = min(self.least(log.X, log.q0), float(q0[inside].min(initial=1.0)))
         self.cut = self.xi + 1.0 / self.alpha
+
+    def least(self, X: Rows, q0: Floats) -> float:
+        """The least propensity inf Q0(x) over those of the rows that lie in the region; 1 where none does."""
+        inside = self.test(self.method.descent_, X)[1]
+        self.method.note(inside)
+        return float(_kernels.least(q0, inside))
 
     def learn(self, batch: Round) -> None:
         n_k = len(batch.y)

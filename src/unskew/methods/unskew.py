@@ -36,7 +36,7 @@ class Unskew(Method):
       probability `audit` elsewhere.
     - On a **pool** (`ask(X, q0, k)`) the k rows with the least |mu| / s are asked for, one after the other: each pick
       shrinks s around it as its label will, so that a batch is not k copies of one row. A share `audit`
-      of all labels goes to rows drawn at random from the others.
+      of all labels goes to rows drawn at random from the others; without any label yet, all of them do.
 
     Every row asked for carries the probability with which it was (`rounds_[k].p`): 1 for chosen rows, the
     chance of the draw for audited ones. That is what error estimates for the whole population rest on.
@@ -85,7 +85,8 @@ class Unskew(Method):
 
     def pick(self, X: Rows, q0: Floats, k: int) -> Round:
         n = len(q0)
-        audits = min(int(self.audit * (self.labels_ + k)) - self._audited, k)
+        due = int(self.audit * (self.labels_ + k)) - self._audited
+        audits = min(max(due, 0), k) if len(self._y) else k
         self._audited += audits
         seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, LOOK_AT, replace=False)
         chosen = seen[self.doubtful(take(X, seen), k - audits)] if audits < k else seen[:0]

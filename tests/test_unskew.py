@@ -1,0 +1,196 @@
+"""Unskew: the same loop, a pool or a stream, every query with its probability; and the model under it."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.linear_model import LogisticRegression
+
+from unskew import LoggedData, Unskew
+from unskew.bayes import BayesianLogistic
+from unskew.errors import InputError
+from unskew.experiments.simulation import curve, simulate
+from unskew.features import WIDE, Features
+from unskew.laplace import posterior
+from unskew.methods import MarginSampling, Passive, RandomLabels, StreamedUnskew, WeightedMarginSampling, run
+
+POOLED = [Unskew, RandomLabels, MarginSampling, WeightedMarginSampling]
+
+
+def scene(seed=0, rows=700, curved=False, policy="uniform"):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (rows, 4))
+    score = X[:, 0] * X[:, 1] if curved else X @ np.array([1.0, -0.5, 0.3, 0.0])
+    y = np.where(score > 0, 1.0, -1.0)
+    y[rng.random(rows) < 0.05] *= -1.0
+    return simulate(X, y, policy, 0.5, rng)
+
+
+@pytest.mark.parametrize("method", POOLED)
+class TestPool:
+    def test_spends_exactly_the_budget_and_repeats_itself(self, method):
+        s = scene()
+        points = curve(method(random_state=3), s, 60)
+        assert points[0][:2] == (0, 0) and points[-1][:2] == (60, 60)
+        assert points == curve(method(random_state=3), s, 60)
+        assert points[-1][2] < 0.2
+
+    def test_asks_for_k_different_rows(self, method):
+        s = scene()
+        m = method(random_state=1).start(s.log, s.n)
+        asked = m.ask(s.X, s.q0, 25)
+        assert len(set(asked.tolist())) == 25 and m.tell(s.y[asked]).labels_ == 25
+        assert is_classifier(m.model_)
+        assert m.ask(s.X[:3], s.q0[:3], 3).size == 3  # all that is left
+        with pytest.raises(InputError, match="between 1 and the pool's 3 rows; got 4"):
+            method().start(s.log).ask(s.X[:3], s.q0[:3], 4)
+
+    def test_csr_is_dense(self, method):
+        s = scene()
+        label = np.where(s.log.z, s.log.y, np.nan)
+        log = LoggedData(sparse.csr_array(s.log.X), label, s.log.z, s.log.q0, classes=(-1, 1))
+        dense = method(random_state=1).start(s.log).ask(s.X, s.q0, 10)
+        csr = method(random_state=1).start(log).ask(sparse.csr_array(s.X), s.q0, 10)
+        assert np.array_equal(dense, csr)
+
+
+def test_a_stream_method_refuses_a_pool():
+    s = scene()
+    with pytest.raises(InputError, match="Passive works on a stream"):
+        Passive().start(s.log).ask(s.X, s.q0, 5)
+
+
+def test_every_query_has_its_probability():
+    s = scene()
+    m = Unskew(audit=0.2, random_state=0).start(s.log)
+    asked = m.ask(s.X, s.q0, 50)
+    m.tell(s.y[asked])
+    batch = m.rounds_[0]
+    assert batch.audit.sum() == 10 and batch.rest == s.n - 40
+    assert np.array_equal(batch.p, np.where(batch.audit, 10 / (s.n - 40), 1.0))
+    assert np.array_equal(batch.positions, asked)
+    with pytest.raises(InputError, match=r"audit must be in \[0, 1\); got 1"):
+        Unskew(audit=1)
+
+
+def test_the_audit_is_a_fair_draw():
+    """Over many seeds each row that is not chosen is drawn as often as any other."""
+    s = scene(rows=120)
+    drawn = np.zeros(s.n)
+    for seed in range(300):
+        m = Unskew(audit=0.5, random_state=np.random.default_rng(seed)).start(s.log)
+        asked = m.ask(s.X, s.q0, 10)
+        drawn[asked[5:]] += 1
+    rest = drawn[drawn > 0]
+    assert rest.max() < 100 and drawn.sum() == 1500
+
+
+def test_stream_asks_in_the_region_and_audits_elsewhere():
+    s = scene(rows=3000)
+    m = StreamedUnskew(random_state=0).start(s.log)
+    asked = m.ask(s.X, s.q0)
+    p = m._pending.p
+    assert set(np.unique(p)) == {0.1, 1.0}
+    assert np.all(np.isin(np.flatnonzero(p == 1.0), asked))
+    outside = np.flatnonzero(p == 0.1)
+    assert np.mean(np.isin(outside, asked)) == pytest.approx(0.1, abs=0.04)
+    m.tell(s.y[asked])
+    done = run(StreamedUnskew(random_state=0), s.log, (s.X, s.q0), s.y)
+    assert done.labels_ < s.n / 2 and s.error(done) < 0.12
+
+
+def test_labels_go_where_the_log_is_blind():
+    """Half of the population was hardly ever labelled: most labels are asked for there."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    y = np.where(X[:, 0] > 0, X[:, 1] > 0, X[:, 1] < 0)  # what holds on the right is wrong on the left
+    q0 = np.where(X[:, 0] > 0, 0.5, 0.005)
+    log = LoggedData(X[:1000], y[:1000], rng.random(1000) < q0[:1000], q0[:1000])
+    m = Unskew(audit=0.0, random_state=0).start(log)
+    asked = m.ask(X[1000:], q0[1000:], 30)
+    assert np.mean(X[1000:][asked, 0] < 0.3) > 0.7
+
+
+@pytest.mark.parametrize("method", [Unskew, StreamedUnskew])
+@pytest.mark.parametrize(
+    "log",
+    [
+        "no label",
+        "one class",
+        "constant q0",
+        "separable",
+        "more features than labels",
+        "duplicates",
+        "constant feature",
+    ],
+)
+def test_degenerate_logs(method, log):
+    rng = np.random.default_rng(0)
+    d = 60 if log == "more features than labels" else 3
+    X = rng.normal(size=(400, d))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    z = rng.random(200) < 0.15
+    if log == "no label":
+        z[:] = False
+    if log == "one class":
+        z &= y[:200] > 0
+    if log == "duplicates":
+        X[:] = X[rng.integers(8, size=400)]
+        y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    if log == "constant feature":
+        X[:, 1] = 7.0
+    if log == "separable":
+        X[:, 0] += 3.0 * y
+    q0 = 1.0 if log == "constant q0" else 0.15
+    logged = LoggedData(X[:200], np.where(z, y[:200], np.nan), z, q0, classes=(-1, 1))
+    m = method(random_state=0).start(logged)
+    for _ in range(3):
+        asked = m.ask(X[200:], q0, 15) if m.pools else m.ask(X[200:], q0)
+        m.tell(y[200:][asked])
+    assert np.isfinite(m.model_.predict_proba(X)).all()
+    assert m.model_.score(X, y) > (0.6 if log == "more features than labels" else 0.85)
+
+
+def test_posterior_is_the_ridge_solution():
+    rng = np.random.default_rng(0)
+    F, v = rng.normal(size=(80, 3)), rng.uniform(0.5, 2.0, 80)
+    y = np.where(F[:, 0] + rng.normal(size=80) > 0, 1.0, -1.0)
+    ours = posterior(F, y, v, np.full(3, 0.5))
+    theirs = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-10).fit(F, y, sample_weight=v)
+    np.testing.assert_allclose(ours.mode, theirs.coef_[0], rtol=1e-4)
+    p = 1 / (1 + np.exp(-F @ ours.mode))
+    H = (F.T * (v * p * (1 - p))) @ F + 0.5 * np.eye(3)
+    np.testing.assert_allclose(ours.deviation(F) ** 2, np.einsum("ij,jk,ik->i", F, np.linalg.inv(H), F), rtol=1e-4)
+
+
+def test_evidence_of_no_label_is_zero():
+    assert posterior(np.zeros((0, 4)), np.zeros(0), np.zeros(0), np.full(4, 3.0)).evidence == pytest.approx(0.0)
+
+
+def test_evidence_switches_the_curve_on_and_off():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (400, 5))
+    linear = BayesianLogistic(random_state=0).fit(X, X[:, 0] + 0.3 * rng.normal(size=400) > 0)
+    curved = BayesianLogistic(random_state=0).fit(X, (X[:, :2] ** 2).sum(axis=1) > 0.6)
+    assert linear.prior_.fourier < curved.prior_.fourier
+    assert curved.score(X, (X[:, :2] ** 2).sum(axis=1) > 0.6) > 0.9
+
+
+def test_probabilities_are_calibrated_on_a_noisy_line():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(3000, 2))
+    truth = 1 / (1 + np.exp(-2.0 * X[:, 0]))
+    y = rng.random(3000) < truth
+    p = BayesianLogistic(random_state=0).fit(X[:600], y[:600]).predict_proba(X[600:])[:, 1]
+    assert np.abs(p - truth[600:]).mean() < 0.06
+
+
+def test_wide_rows_are_projected():
+    X = sparse.random_array((60, 3000), density=0.01, random_state=0, format="csr")
+    features = Features(X, rng=np.random.default_rng(0))
+    assert features.sizes[0] == WIDE and features(X).shape == (60, WIDE + 1)
+
+
+def test_bad_labels():
+    with pytest.raises(InputError, match="y must have two classes; got 3"):
+        BayesianLogistic().fit(np.eye(3), [0, 1, 2])

@@ -10,8 +10,11 @@ import typer.main
 from conftest import ROOT
 from unskew import cli
 
-HOWTO = [f"docs/howto/{page}.md" for page in ("own-data", "unknown-propensities", "methods", "choose-variant")]
-PAGES = ["README.md", "docs/tutorial.md", *HOWTO]
+HOWTO = [
+    f"docs/howto/{page}.md"
+    for page in ("own-data", "unknown-propensities", "population-error", "methods", "choose-variant")
+]
+PAGES = ["README.md", "docs/tutorial.md", "docs/method.md", *HOWTO]
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.M | re.S)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unskew.data import LoggedData
     from unskew.linear import LinearClassifier
-    from unskew.methods import IDBAL, VCDBAL, DBALw, DBALwm, ExactIDBAL, Passive, Unskew, run
+    from unskew.methods import IDBAL, VCDBAL, DBALw, DBALwm, ExactIDBAL, Passive, Unskew, population_error, run
 
 __version__ = "0.1.0"
 
@@ -28,6 +28,7 @@ __all__ = [
     "Passive",
     "Unskew",
     "__version__",
+    "population_error",
     "run",
 ]
 

@@ -8,6 +8,7 @@ from unskew.methods.idbal import IDBAL
 from unskew.methods.linear_method import LinearMethod
 from unskew.methods.loop import pool_rounds, rounds, run
 from unskew.methods.passive import Passive
+from unskew.methods.report import population_error
 from unskew.methods.rivals import MarginSampling, RandomLabels, StreamedUnskew, WeightedMarginSampling
 from unskew.methods.unskew import Unskew
 
@@ -27,6 +28,7 @@ __all__ = [
     "Unskew",
     "WeightedMarginSampling",
     "pool_rounds",
+    "population_error",
     "rounds",
     "run",
 ]

@@ -1,0 +1,113 @@
+"""How often the 95 % interval of `population_error` holds the truth, over whole simulated campaigns.
+
+    python -m benchmarks.coverage [--campaigns N] [--measure M] [--jobs J] [--json FILE]
+
+A campaign: a data set is split into log, pool and test rows; a policy reveals some of the log's labels with known
+propensities; `Unskew` spends a budget on the pool, some of it on audit; and its last model is judged from the labels
+it has. Data sets, policies, budgets and audit shares take turns.
+
+The truth is the measure on all test and pool rows, every label known; pool rows the model was trained on count by
+their margin without their label. `on test` takes the test rows alone, which no estimate has seen: a fifth
+of the data, it varies by itself, so somewhat less than 95 % of the intervals hold it.
+"""
+
+import argparse
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import joblib
+import numpy as np
+
+from unskew.errors import InputError
+from unskew.estimates import MEASURES
+from unskew.experiments.datasets import load
+from unskew.experiments.simulation import simulations
+from unskew.methods import Unskew, pool_rounds
+from unskew.methods.report import campaign, honest_margins, population_error
+
+DATASETS = ("synthetic", "letter", "magic", "covtype", "a5a", "german")
+POLICIES = ("identical", "uniform", "uncertainty", "certainty")
+SPENDING = ((100, 0.2), (200, 0.1), (200, 0.2))
+ESTIMATORS = (("dr", "wald"), ("mis", "wald"), ("sn", "wald"), ("is", "wald"), ("dr", "bernstein"))
+
+
+def measured(margin, y, measure):
+    """The measure where every label is known."""
+    top, bottom = MEASURES[measure](margin)
+    return float(np.where(y > 0, *top).mean() / np.where(y > 0, *bottom).mean())
+
+
+def one(dataset, number, measure):
+    """Campaign `number` on a data set: the truth, and (value, low, high) by every estimator."""
+    policy, (budget, audit) = POLICIES[number % 4], SPENDING[number // 4 % 3]
+    ((s, seed),) = simulations(load(dataset), policy, 0.5, 7, [number])
+    method = Unskew(audit=audit, random_state=seed)
+    for _ in pool_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, budget):
+        pass
+    design, X, y, trained = campaign(method, s.X)
+    pool, test = honest_margins(method, X, y, trained)[design.m :], method.model_.decision_function(s.test_X)
+    found = {}
+    for how in ESTIMATORS:
+        with suppress(InputError):  # no label to go by: the log alone may show none, or none of a class
+            found[" ".join(how)] = population_error(method, s.X, measure=measure, estimator=how[0], interval=how[1])
+    return {
+        "dataset": dataset,
+        "policy": policy,
+        "budget": budget,
+        "audit": audit,
+        "truth": measured(np.append(pool, test), np.append(s.y, s.test_y), measure),
+        "test": measured(test, s.test_y, measure),
+        "found": {how: (e.value, e.low, e.high) for how, e in found.items()},
+    }
+
+
+def summary(runs, how):
+    """Coverage of the truth and of the test rows' share, bias, root mean squared error and mean width."""
+    runs = [r for r in runs if how in r["found"]]
+    truth, test = (np.array([r[key] for r in runs]) for key in ("truth", "test"))
+    value, low, high = np.array([r["found"][how] for r in runs]).T
+    return {
+        "runs": len(runs),
+        "coverage": float(np.mean((low <= truth) & (truth <= high))),
+        "on_test": float(np.mean((low <= test) & (test <= high))),
+        "bias": float(np.mean(value - truth)),
+        "rmse": float(np.sqrt(np.mean((value - truth) ** 2))),
+        "width": float(np.mean(high - low)),
+    }
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description="Coverage of the intervals.")
+    parser.add_argument("--campaigns", type=int, default=1000, help="in all, shared between the data sets")
+    parser.add_argument("--measure", choices=tuple(MEASURES), default="error")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--json", type=Path, help="also write every campaign to this file")
+    options = parser.parse_args(arguments)
+    names = []
+    for name in DATASETS:
+        try:
+            load(name)
+            names.append(name)
+        except InputError as error:
+            print(f"  {name} is left out: {error}")
+    each = -(-options.campaigns // len(names))
+    runs = joblib.Parallel(options.jobs)(
+        joblib.delayed(one)(name, number, options.measure) for name in names for number in range(each)
+    )
+    print(f"\n{options.measure}, {len(runs)} campaigns")
+    print(f"  {'':<15}{'':<12}{'estimates':>10}{'coverage':>10}{'on test':>10}{'bias':>10}{'rmse':>10}{'width':>10}")
+    for how in map(" ".join, ESTIMATORS):
+        for name in (*names, "in all"):
+            s = summary([r for r in runs if name in (r["dataset"], "in all")], how)
+            print(
+                f"  {how:<15}{name:<12}{s['runs']:>10}{s['coverage']:>10.3f}{s['on_test']:>10.3f}{s['bias']:>+10.4f}"
+                f"{s['rmse']:>10.4f}{s['width']:>10.4f}"
+            )
+    if options.json:
+        options.json.write_text(json.dumps(runs, indent=1) + "\n")
+    return runs
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Excess error of pool methods: what their curves lie above the same model with every training row labelled.
+
+    python -m benchmarks.excess FOLDER          # of `unskew reproduce --methods Unskew,MarginSampling,...`
+
+Per cell: (AUC / 2(B + 1) - error with all labels), in points of error. Prints a Markdown table of means and ratios.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import joblib
+import numpy as np
+
+from unskew.bayes import BayesianLogistic
+from unskew.experiments.datasets import Drawn, Source
+from unskew.experiments.metrics import auc
+from unskew.experiments.reproduce import load_released
+from unskew.experiments.simulation import REPEATS_A_POPULATION
+from unskew.experiments.tasks import FRESH
+
+PAPER = ("Passive", "DBALw", "DBALwm", "IDBAL")
+
+
+def all_labels(source: Source, seed: int, repeats: int) -> float:
+    """Mean test error of the model of `Unskew` fitted to all training rows, over the first fresh repeats."""
+    errors = []
+    for r in range(FRESH, FRESH + repeats):
+        X, y = source.population(seed, r // REPEATS_A_POPULATION)
+        order = np.random.default_rng([seed, r, 1]).permutation(len(y))  # as `simulate` shuffles
+        X, y = X[order], y[order]
+        train = int(0.8 * len(y))
+        model = BayesianLogistic(random_state=r).fit(X[:train], y[:train])
+        errors.append(1.0 - model.score(X[train:], y[train:]))
+    return float(np.mean(errors))
+
+
+def read(folder: Path) -> dict[tuple[str, str], dict[str, tuple[float, int, int]]]:
+    """AUC, budget and repeats of every method in every cell."""
+    cells: dict[tuple[str, str], dict[str, tuple[float, int, int]]] = {}
+    for line in (folder / "results.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        if "labels" in record:
+            task = record["task"]
+            labels, errors = (np.mean(record[name], axis=0) for name in ("labels", "errors"))
+            area = auc(labels, errors, task["label_budget"])
+            cells.setdefault((task["dataset"], task["policy"]), {})[task["method"]] = (
+                area,
+                task["label_budget"],
+                task["repeats"],
+            )
+    return cells
+
+
+def excess(
+    cells: dict[tuple[str, str], dict[str, tuple[float, int, int]]], name: str, floor: dict[str, float]
+) -> float:
+    """Mean over cells of the curve's mean height above the floor, in points of error."""
+    heights = [c[name][0] / (2 * (c[name][1] + 1)) - floor[dataset] for (dataset, _), c in cells.items()]
+    return 100.0 * float(np.mean(heights)) if heights else float("nan")
+
+
+def geometric(values: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def main(args: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--data-dir")
+    parser.add_argument("--repeats", type=int, default=4, help="repeats for the error with all labels")
+    given = parser.parse_args(args)
+    cells = read(given.folder)
+    names = sorted({dataset for dataset, _ in cells})
+    blocks = sorted({r // REPEATS_A_POPULATION for r in range(FRESH, FRESH + given.repeats)})
+    jobs = (
+        joblib.delayed(all_labels)(Drawn.of(load_released(name, given.data_dir), 0, blocks), 0, given.repeats)
+        for name in names
+    )
+    floor = dict(zip(names, joblib.Parallel(n_jobs=-1)(jobs), strict=True))
+    methods = [name for name in ("Unskew", "MarginSampling", "RandomLabels") if all(name in c for c in cells.values())]
+    lines = [
+        "| cells | method | AUC to tuned Passive | to the best of the four | ahead "
+        "| excess, points | to margin sampling | worst cell to margin |",
+        "|---|---|---:|---:|---:|---:|---:|---|",
+    ]
+    for title, blind in (("paper's policies", False), ("blind spot", True)):
+        chosen = {k: c for k, c in cells.items() if (k[1] == "blind-spot") == blind}
+        above = {name: excess(chosen, name, floor) for name in methods}
+        for name in methods if chosen else ():
+            passive = geometric([c[name][0] / c["Passive"][0] for c in chosen.values()])
+            best = [c[name][0] / min(c[four][0] for four in PAPER) for c in chosen.values()]
+            ratio, dataset, policy = max((c[name][0] / c["MarginSampling"][0], *k) for k, c in chosen.items())
+            ahead = f"{sum(r < 1.0 for r in best)} of {len(best)}"
+            lines.append(
+                f"| {title} | {name} | {passive:.3f} | {geometric(best):.3f} | {ahead} | {above[name]:.2f} "
+                f"| {above[name] / above['MarginSampling']:.3f} | {ratio:.2f} ({dataset}, {policy}) |"
+            )
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

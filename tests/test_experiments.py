@@ -102,6 +102,7 @@ def test_paper_variant_runs_every_method():
         ({"method": "idbal"}, "unknown method 'idbal': did you mean 'IDBAL'"),
         ({"variant": "text"}, "unknown variant 'text'"),
         ({"repeats": 1}, "repeats must be at least 2"),
+        ({"seed": -1}, "seed must not be negative; got -1"),
         ({"label_budget": 0}, "label_budget must be at least 1; got 0"),
         ({"logged_fraction": 0.0}, "logged_fraction must leave at least 3 log rows"),
         ({"eta": -1.0}, "eta must be above 0; got -1.0"),

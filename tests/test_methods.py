@@ -146,6 +146,10 @@ def test_run_stops_after_the_budget():
     s = scene()
     stopped = run(Passive(random_state=0), s.log, (s.X, s.q0), s.y, budget=25)
     assert stopped.labels_ == 30  # batches of 10 and 20: the first total above 25
+    same = Passive(random_state=0).run(s.log, (s.X, s.q0), s.y, budget=25)
+    np.testing.assert_array_equal(same.model_.coef_, stopped.model_.coef_)
+    with pytest.raises(InputError, match=r"one label for each of 10 rows; got shape \(1,\)"):
+        Passive().run(s.log, (s.X, s.q0), lambda asked: s.y[:1])
 
 
 def test_idbal_skips_what_the_log_covers():

@@ -93,6 +93,8 @@ def mean_curve(
         raise InputError(
             f"repeats must be at least 2 for a standard error; got {repeats}. The experiments use 16 and 64."
         )
+    if seed < 0:
+        raise InputError(f"seed must not be negative; got {seed}. Try seed=0.")
     if label_budget < 1:
         raise InputError(f"label_budget must be at least 1; got {label_budget}. The experiments use 100 and more.")
     linear = {"C": C, "eta": eta, "variant": variant, "xi0": FLOOR}

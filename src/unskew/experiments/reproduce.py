@@ -46,9 +46,13 @@ class Grid:
                     raise unknown(kind, name, known)
         for name in self.methods:
             method_class(name)
-        for what, number, least in (("tune_repeats", self.tune_repeats, 1), ("repeats", self.repeats, 2)):
+        for what, number, least in (
+            ("tune_repeats", self.tune_repeats, 1),
+            ("repeats", self.repeats, 2),
+            ("seed", self.seed, 0),
+        ):
             if number < least:
-                raise InputError(f"{what} must be at least {least}; got {number}. The experiments use 16 and 64.")
+                raise InputError(f"{what} must be at least {least}; got {number}. The full run has 16, 64 and seed 0.")
 
     def __len__(self) -> int:
         return len(self.datasets) * len(self.policies) * len(self.methods)

@@ -170,6 +170,13 @@ class Method(ABC):
         self._pending = None
         self.learn(batch)
 
+    def run(self, log: LoggedData, stream: tuple[Any, ArrayLike], oracle: Any, *, budget: int | None = None) -> Self:
+        """The whole loop over a stream `(X, q0)` whose labels an oracle knows; see `unskew.run`."""
+        from unskew.methods.loop import run  # that module drives methods, and so imports this one
+
+        run(self, log, stream, oracle, budget=budget)
+        return self
+
     def batch_sizes(self) -> Iterator[int]:
         """How many stream rows each round takes: the first batch, then twice as many each time, n in all."""
         left, size = self.n_, self.first_batch

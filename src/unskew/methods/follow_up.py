@@ -8,7 +8,8 @@ from unskew.disagreement import LinearTest
 from unskew.errors import InputError
 from unskew.methods.base import Round
 from unskew.methods.dbal import DBALwm
-from unskew.methods.linear_method import LinearMethod, Regime
+from unskew.methods.everything import Everything
+from unskew.methods.linear_method import Regime
 from unskew.rows import Floats, Rows, grown, take
 from unskew.weights import mixture
 
@@ -48,7 +49,7 @@ class VCDBAL(DBALwm):
         return Controlled(self)
 
 
-class Controlled:
+class Controlled(Everything):
     """After each batch, three passes over the log and all candidates so far, going on from the last w and clock.
 
     A step on a row is scaled by 1 + sqrt(C) v l / sqrt(sum (v l)^2), which makes it a step on the regularised
@@ -61,22 +62,10 @@ class Controlled:
         |2 w.x| / (a(t) x.x) / t  <=  sqrt(C sum_errors v^2) / t + C M log(t) / t
     """
 
-    anytime = True
-    first_batch = 10
-
-    def __init__(self, method: LinearMethod) -> None:
-        self.method = method
-
     def warm_start(self) -> None:
-        log = self.method.log_
-        self.X: Rows = log.revealed_X
-        self.y: Floats = log.revealed_y
-        self.q0: Floats = log.revealed_q0
-        self.rows = len(self.y)
-        self.n = 0  # stream rows so far
         self.sizes: list[int] = []  # n_b of each round
         self.cuts: list[float] = []  # and its Q_b(x) = 1{Q0(x) < cut}
-        self.train()
+        super().warm_start()
 
     def choose(self, X: Rows, q0: Floats) -> Round:
         method = self.method

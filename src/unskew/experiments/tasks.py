@@ -118,7 +118,8 @@ def _tune(
 ) -> Iterator[list[tuple[int, int, float]]]:
     """The curve of every setting on one repeat; C grows along the settings.
 
-    Once every row was in the disagreement region, any larger C gives the same curve: it is not run again.
+    Once every row was in the disagreement region, any larger C gives the same curve: it is not run again. A
+    method from outside may use C in other ways, so for those every setting is run.
     """
     saturated: dict[float | None, list[tuple[int, int, float]]] = {}
     for setting in tried:
@@ -127,7 +128,7 @@ def _tune(
         if points is None:
             method = build(kind, setting, random)
             points = curve(method, simulation, budget)
-            if isinstance(method, LinearMethod) and method.saturated:
+            if kind in METHODS.values() and isinstance(method, LinearMethod) and method.saturated:
                 saturated[eta] = points
         yield points
 

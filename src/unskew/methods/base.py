@@ -12,8 +12,6 @@ from unskew.data import LoggedData, propensities, signs
 from unskew.errors import InputError
 from unskew.rows import Bools, Floats, Rows, as_rows
 
-Labels = NDArray[Any]
-
 
 @dataclass(slots=True)
 class Round:

@@ -1,5 +1,6 @@
 """IDBAL: the paper's method. Warm start, multiple importance sampling, a debiasing query strategy."""
 
+from unskew.data import LoggedData
 from unskew.methods.base import Round
 from unskew.methods.dbal import DBALwm
 from unskew.methods.linear_method import Regime
@@ -24,26 +25,22 @@ class ReleasedSegments(Segments):
 
     first_batch = 10
 
-    def warm_start(self) -> None:
-        super().warm_start()
-        self.seen: list[tuple[Rows, Floats]] = []
-
     def explore(self, X: Rows, q0: Floats, inside: Bools) -> None:
         """Line 9 as released: Q_{k+1} comes from the last round's xi."""
         self.cut = self.xi + 1.0 / self.alpha
 
     def learn(self, batch: Round) -> None:
-        self.seen.append((batch.X, batch.q0))
         if self.n + len(batch.y) < self.method.n_:
             self.xi = self.least_among(int((1.0 + self.alpha) * len(batch.y)))  # for the next round
         super().learn(batch)
 
     def least_among(self, left: int) -> float:
         """`least` over the first so many train rows: the log's and then the stream's."""
-        log, xi = self.method.log_, 1.0
-        for X, q0 in [(log.X, log.q0), *self.seen]:
-            xi = min(xi, self.least(X[:left], q0[:left]))
-            left -= len(q0)
+        xi = 1.0
+        parts: tuple[LoggedData | Round, ...] = (self.method.log_, *self.method.rounds_)
+        for part in parts:
+            xi = min(xi, self.least(part.X[:left], part.q0[:left]))
+            left -= len(part.q0)
             if left <= 0:
                 break
         return xi

@@ -55,7 +55,7 @@ def population_error(
     design, X, y, trained = campaign(method, X_pool)
     margin = honest_margins(method, X, y, trained)
     found = population(design, margin, y, measure=measure, estimator=estimator, interval=interval, level=level)
-    return replace(found, q0_estimated=getattr(method.log_, "q0_estimated", False))
+    return replace(found, q0_estimated=method.log_.q0_estimated)
 
 
 def campaign(method: Method, X_pool: Any) -> tuple[Design, Rows, Floats, Ints]:

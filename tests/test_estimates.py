@@ -21,7 +21,7 @@ def pool_outcomes(n, sizes, choose):
     for a in sizes:
         longer = []
         for chance, rounds in courses:
-            labelled = [i for r in rounds for part in r for i in part]
+            labelled = [i for r in rounds for part in r[:2] for i in part]
             chosen = choose([i for i in range(n) if i not in labelled], labelled)
             rest = [i for i in range(n) if i not in labelled and i not in chosen]
             draws = list(combinations(rest, a))
@@ -110,6 +110,12 @@ def test_cross_fitting_does_not_see_the_label():
         cross_fitted_margins(tree, X[:20], np.ones(20), np.ones(20))
 
 
+def skipped(audit, rng, share):
+    """The round as it is when some of its rows are never answered."""
+    chosen, drawn = (rows[rng.random(len(rows)) >= share] for rows in audit[:2])
+    return Audit(chosen, drawn, len(audit.chosen) - len(chosen), len(audit.drawn) - len(drawn))
+
+
 class Population:
     """Twenty thousand rows, a fixed classifier of error about 0.15, a log that likes one side of it."""
 
@@ -125,7 +131,7 @@ class Population:
         kinds = {"error": says != is_, "precision": is_[says], "recall": says[is_]}
         return np.logaddexp(0, -self.y * self.margin).mean() if measure == "log_loss" else kinds[measure].mean()
 
-    def campaign(self, rng, m=400, n=600, rounds=4, chosen=15, drawn=10):
+    def campaign(self, rng, m=400, n=600, rounds=4, chosen=15, drawn=10, skips=0.0):
         at = rng.choice(len(self.x), m + n, replace=False)
         z = rng.random(m) < self.q0[at[:m]]
         doubt, left, audits = np.abs(self.margin[at[m:]]), np.arange(n), []
@@ -134,6 +140,8 @@ class Population:
             rest = np.setdiff1d(left, picked)
             audits.append(Audit(picked, rng.choice(rest, drawn, replace=False)))
             left = np.setdiff1d(rest, audits[-1].drawn)
+        if skips:
+            audits = [skipped(audit, rng, skips) for audit in audits]
         design = Design(z, self.q0[at[:m]], n, tuple(audits))
         return design, self.margin[at], np.where(design.labelled, self.y[at], 0.0)
 
@@ -157,6 +165,20 @@ def test_coverage(measure, estimator, least, most):
     values = np.array([e.value for e in found])
     assert values.mean() == pytest.approx(truth, abs=4 * values.std() / np.sqrt(len(values)))
     assert np.sqrt(np.mean([e.standard_error**2 for e in found])) == pytest.approx(values.std(), rel=0.15)
+
+
+@pytest.mark.parametrize("estimator", ["dr", "mis"])
+def test_rows_skipped_at_random_leave_the_estimate_unbiased(estimator):
+    """30 % skips. The chosen rows err far more often than others: taking skips for rows never asked would show."""
+    people, rng = Population(), np.random.default_rng(8)
+    runs = [people.campaign(rng, n=200, drawn=8, skips=0.3) for _ in range(1200)]
+    found = [population(*run, estimator=estimator) for run in runs]
+    values, truth = np.array([e.value for e in found]), people.truth("error")
+    assert values.mean() == pytest.approx(truth, abs=3 * values.std() / np.sqrt(len(values)))
+    assert 0.92 <= np.mean([e.low <= truth <= e.high for e in found]) <= 0.985
+    forgotten = [Design(d.z, d.q0, d.n, tuple(Audit(*r[:2]) for r in d.rounds)) for d, _, _ in runs]
+    biased = [population(d, *run[1:], estimator=estimator).value for d, run in zip(forgotten, runs, strict=True)]
+    assert abs(np.mean(biased) - truth) > abs(values.mean() - truth)
 
 
 def test_each_step_lowers_the_variance_where_the_model_is_right_and_the_log_uneven():

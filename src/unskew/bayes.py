@@ -17,6 +17,9 @@ from unskew.rows import Floats, Rows, as_rows
 
 INTERCEPT = 5.0
 
+BLOCK = 20_000
+"""Rows judged at a time: their expanded features take up to 40 MB."""
+
 
 @dataclass(frozen=True)
 class Prior:
@@ -136,7 +139,9 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def decision_function(self, X: Any) -> Floats:
         """The expected margin of every row."""
         check_is_fitted(self, "posterior_")
-        return self.posterior_.mean(self.expand(as_rows(X)))
+        rows = as_rows(X)
+        blocks = (rows[k : k + BLOCK] for k in range(0, max(rows.shape[0], 1), BLOCK))
+        return np.concatenate([self.posterior_.mean(self.expand(block)) for block in blocks])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likelier class of every row."""
@@ -145,9 +150,11 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of both classes, the margin's uncertainty averaged out (MacKay 1992)."""
         check_is_fitted(self, "posterior_")
-        F = self.expand(as_rows(X))
-        shrunk = self.posterior_.mean(F) / np.sqrt(1.0 + np.pi / 8.0 * self.posterior_.deviation(F) ** 2)
-        positive = expit(shrunk)
+        rows, shrunk = as_rows(X), []
+        for k in range(0, max(rows.shape[0], 1), BLOCK):
+            F = self.expand(rows[k : k + BLOCK])
+            shrunk.append(self.posterior_.mean(F) / np.sqrt(1.0 + np.pi / 8.0 * self.posterior_.deviation(F) ** 2))
+        positive = expit(np.concatenate(shrunk))
         return np.column_stack([1.0 - positive, positive])
 
     def __sklearn_tags__(self) -> Any:

@@ -29,10 +29,16 @@ INTERVALS = ("wald", "bernstein")
 
 
 class Audit(NamedTuple):
-    """A round on a pool: positions of the rows chosen, and of those drawn at random from the rows left."""
+    """A round on a pool: positions of the rows chosen, and of those drawn at random from the rows left.
+
+    Both are rows that were answered. Of those asked, some may be `lost` of either kind: skipped, or not answered yet.
+    Whether a row is lost must not depend on its label; then the answered ones stand for all asked.
+    """
 
     chosen: Ints
     drawn: Ints
+    chosen_lost: int = 0
+    drawn_lost: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +56,7 @@ class Design:
     rounds: tuple[Audit, ...] = ()
 
     def __post_init__(self) -> None:
-        asked = np.concatenate([np.concatenate(r) for r in self.rounds]) if self.rounds else np.zeros(0, dtype=np.int64)
+        asked = np.concatenate([*(np.concatenate(r[:2]) for r in self.rounds), np.zeros(0, dtype=np.int64)])
         if len(np.unique(asked)) != len(asked):
             raise InputError("a pool row can be labelled once; a position comes twice. Number rows in the whole pool.")
         if len(asked) and not 0 <= asked.min() <= asked.max() < self.n:
@@ -66,14 +72,23 @@ class Design:
         mask = np.zeros(self.m + self.n, dtype=bool)
         mask[: self.m] = self.z
         for r in self.rounds:
-            mask[self.m + np.concatenate(r)] = True
+            mask[self.m + np.concatenate(r[:2])] = True
         return mask
 
     @cached_property
     def rest(self) -> Ints:
         """r_k: of how many rows the audit of round k was drawn."""
-        before = np.cumsum([0, *(len(r.chosen) + len(r.drawn) for r in self.rounds)])[:-1]
-        return np.array([self.n - b - len(r.chosen) for b, r in zip(before, self.rounds, strict=True)], dtype=np.int64)
+        chosen = np.array([len(r.chosen) + r.chosen_lost for r in self.rounds], dtype=np.int64)
+        drawn = np.array([len(r.drawn) + r.drawn_lost for r in self.rounds], dtype=np.int64)
+        return self.n - np.cumsum(chosen) - np.cumsum(drawn) + drawn
+
+    @cached_property
+    def stands_for(self) -> tuple[float, float]:
+        """How many rows asked an answered one stands for, of the chosen and of the drawn: 1 where none is lost."""
+        answered = np.array([[len(r.chosen), len(r.drawn)] for r in self.rounds] or [[0, 0]]).sum(axis=0)
+        lost = np.array([[r.chosen_lost, r.drawn_lost] for r in self.rounds] or [[0, 0]]).sum(axis=0)
+        chosen, drawn = 1.0 + lost / np.maximum(answered, 1)
+        return float(chosen), float(drawn)
 
     @cached_property
     def drawn(self) -> Ints:
@@ -119,7 +134,8 @@ class Design:
 
             T_k = sum over rows labelled before k or chosen in k + r_k / a_k sum over the audit rows of k
 
-        unbiased for the pool's total, given the rounds before; T_k counts in proportion to a_k.
+        unbiased for the pool's total, given the rounds before; T_k counts in proportion to a_k. Where asked rows were
+        lost, answered ones stand for them (`stands_for`).
 
         >>> design = Design(np.array([True]), np.array([0.5]), 4, (Audit(np.array([3]), np.array([0])),))
         >>> design.omega(np.array([2.0])).round(3).tolist()                 # log; then 3 of 4, 0, 0, 1 of 4
@@ -134,10 +150,11 @@ class Design:
         if self.labelled[self.m :].all():
             w[self.m :] = c_1 / self.n
             return w
+        per_chosen, per_drawn = self.stands_for
         for r, r_k in zip(self.rounds, self.rest, strict=True):
-            w[self.m + r.chosen] = after / A * c_1 / self.n
+            w[self.m + r.chosen] = per_chosen * after / A * c_1 / self.n
             after -= len(r.drawn)
-            w[self.m + r.drawn] = (r_k + after) / A * c_1 / self.n
+            w[self.m + r.drawn] = (r_k + per_drawn * after) / A * c_1 / self.n
         return w
 
 
@@ -337,10 +354,11 @@ def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) ->
     if design.labelled[design.m :].all():
         return Part(float(x.mean()), 0.0, design.n, 0.0, math.inf, 0.0, 0.0)
     known, sums = 0.0, []
+    per_chosen, per_drawn = design.stands_for
     for r in design.rounds:
-        known += float(x[r.chosen].sum())
+        known += per_chosen * float(x[r.chosen].sum())
         sums += [known] * len(r.drawn)
-        known += float(x[r.drawn].sum())
+        known += per_drawn * float(x[r.drawn].sum())
     share = design.rest_of_drawn / design.n
     i = design.drawn
     open_part = share * x[i]
@@ -348,7 +366,10 @@ def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) ->
     width = math.sqrt(float(np.mean((share * (high[i] - low[i])) ** 2)))
     span = float(np.ptp(np.array(sums))) / design.n + float(share.max()) * float(high.max() - low.min())
     mid = float(np.mean(share * (low[i] + high[i]))) / 2.0
-    return Part(float(open_part.mean()), _variance(t, width), A, span, A, mid, width)
+    chosen = np.concatenate([x[r.chosen] for r in design.rounds])
+    lost = (per_chosen - 1.0) * per_chosen * float(((chosen - chosen.mean()) ** 2).sum()) if len(chosen) else 0.0
+    variance = _variance(t, width) + lost / design.n**2  # sampling without replacement: the answered of the chosen
+    return Part(float(open_part.mean()), variance, A, span, A, mid, width)
 
 
 def _variance(t: Floats, width: float) -> float:

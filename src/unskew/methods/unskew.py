@@ -73,7 +73,7 @@ class Unskew(Method):
         log = self.log_
         self._model = BayesianLogistic(random_state=self._rng).prepare(log.X, log.classes)
         self._X, self._y = log.revealed_X, log.revealed_y
-        self._chosen_at = self._audited = 0
+        self._chosen_at = 0
         self._fit()
 
     def choose(self, X: Rows, q0: Floats) -> Round:
@@ -85,9 +85,9 @@ class Unskew(Method):
 
     def pick(self, X: Rows, q0: Floats, k: int) -> Round:
         n = len(q0)
-        due = int(self.audit * (self.labels_ + k)) - self._audited
+        audited = sum(np.count_nonzero(batch.audit) for batch in self.rounds_ if batch.audit is not None)
+        due = int(self.audit * (self.labels_ + k)) - audited
         audits = min(max(due, 0), k) if len(self._y) else k
-        self._audited += audits
         seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, LOOK_AT, replace=False)
         chosen = seen[self.doubtful(take(X, seen), k - audits)] if audits < k else seen[:0]
         others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)

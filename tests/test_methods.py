@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import is_classifier
+from sklearn.linear_model import LogisticRegression
 
 import naive_protocol as naive
 from unskew import IDBAL, VCDBAL, DBALw, DBALwm, LoggedData, Passive
@@ -11,6 +12,7 @@ from unskew.errors import InputError
 from unskew.experiments.simulation import curve, horizons, simulate
 from unskew.methods import run
 from unskew.methods.idbal import ReleasedSegments
+from unskew.propensity import estimated_log
 
 PAPER = [Passive, DBALw, DBALwm, IDBAL]
 ALL = [(method, variant) for method in PAPER for variant in ("released", "paper")] + [(VCDBAL, "released")]
@@ -69,6 +71,14 @@ class TestContract:
         assert named.labels_ == signed.labels_
         assert set(named.model_.predict(s.test_X)) <= {"no", "yes"}
         assert np.array_equal(named.model_.predict(s.test_X) == "yes", signed.model_.predict(s.test_X) > 0)
+
+    def test_estimated_propensities_are_taken_and_named(self, method, variant):
+        s = scene()
+        label = np.where(s.log.z, s.log.y, np.nan)
+        log, found = estimated_log(s.log.X, label, model=LogisticRegression(), random_state=0)
+        m = run(method(variant=variant, random_state=2), log, (s.X, found.Q0(s.X)), s.y)
+        assert "q0 estimated from the log" in m.report() and f"{m.labels_} labels" in m.report()
+        assert "q0 given" in method(variant=variant).start(s.log).report()
 
     def test_turns_are_kept(self, method, variant):
         s = scene()

@@ -168,6 +168,23 @@ class Method(ABC):
         self._pending = None
         self.learn(batch)
 
+    def report(self) -> str:
+        """What was done, in one line, and where the propensities came from.
+
+        >>> from unskew import LoggedData, Passive
+        >>> log = LoggedData([[-1.0], [1.0], [2.0]], [0, 1, None], q0=[0.5, 0.5, 0.2], q0_estimated=True)
+        >>> Passive(random_state=0).start(log).report()
+        'Passive: 0 labels bought in 0 rounds, after a log of 3 rows with 2 labels; q0 estimated from the log'
+        """
+        if not hasattr(self, "log_"):
+            raise InputError("report came before start. Call start(log, n) first.")
+        log = self.log_
+        origin = "estimated from the log" if log.q0_estimated else "given"
+        return (
+            f"{type(self).__name__}: {self.labels_} labels bought in {len(self.rounds_)} rounds, after a log of "
+            f"{log.m} rows with {np.count_nonzero(log.z)} labels; q0 {origin}"
+        )
+
     def adopt(self, batch: Round, random_state: Any = None) -> Self:
         """Learn a round that was asked and answered elsewhere, its labels in `y` already.
 

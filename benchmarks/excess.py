@@ -1,6 +1,7 @@
 """Excess error of pool methods: what their curves lie above the same model with every training row labelled.
 
     python -m benchmarks.excess FOLDER          # of `unskew reproduce --methods Unskew,MarginSampling,...`
+    python -m benchmarks.excess FOLDER --cells  # every cell
 
 Per cell: (AUC / 2(B + 1) - error with all labels), in points of error. Prints a Markdown table of means and ratios.
 """
@@ -21,6 +22,9 @@ from unskew.experiments.tasks import FRESH
 
 PAPER = ("Passive", "DBALw", "DBALwm", "IDBAL")
 
+Cells = dict[tuple[str, str], dict[str, tuple[float, int, int]]]
+"""AUC, budget and repeats of every method, by data set and policy."""
+
 
 def all_labels(source: Source, seed: int, repeats: int) -> float:
     """Mean test error of the model of `Unskew` fitted to all training rows, over the first fresh repeats."""
@@ -35,9 +39,9 @@ def all_labels(source: Source, seed: int, repeats: int) -> float:
     return float(np.mean(errors))
 
 
-def read(folder: Path) -> dict[tuple[str, str], dict[str, tuple[float, int, int]]]:
-    """AUC, budget and repeats of every method in every cell."""
-    cells: dict[tuple[str, str], dict[str, tuple[float, int, int]]] = {}
+def read(folder: Path) -> Cells:
+    """What a run of `unskew reproduce` stored."""
+    cells: Cells = {}
     for line in (folder / "results.jsonl").read_text().splitlines():
         record = json.loads(line)
         if "labels" in record:
@@ -52,9 +56,7 @@ def read(folder: Path) -> dict[tuple[str, str], dict[str, tuple[float, int, int]
     return cells
 
 
-def excess(
-    cells: dict[tuple[str, str], dict[str, tuple[float, int, int]]], name: str, floor: dict[str, float]
-) -> float:
+def excess(cells: Cells, name: str, floor: dict[str, float]) -> float:
     """Mean over cells of the curve's mean height above the floor, in points of error."""
     heights = [c[name][0] / (2 * (c[name][1] + 1)) - floor[dataset] for (dataset, _), c in cells.items()]
     return 100.0 * float(np.mean(heights)) if heights else float("nan")
@@ -64,21 +66,8 @@ def geometric(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-def main(args: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--data-dir")
-    parser.add_argument("--repeats", type=int, default=4, help="repeats for the error with all labels")
-    given = parser.parse_args(args)
-    cells = read(given.folder)
-    names = sorted({dataset for dataset, _ in cells})
-    blocks = sorted({r // REPEATS_A_POPULATION for r in range(FRESH, FRESH + given.repeats)})
-    jobs = (
-        joblib.delayed(all_labels)(Drawn.of(load_released(name, given.data_dir), 0, blocks), 0, given.repeats)
-        for name in names
-    )
-    floor = dict(zip(names, joblib.Parallel(n_jobs=-1)(jobs), strict=True))
-    methods = [name for name in ("Unskew", "MarginSampling", "RandomLabels") if all(name in c for c in cells.values())]
+def means(cells: Cells, methods: list[str], floor: dict[str, float]) -> list[str]:
+    """Means over the cells of the paper's policies, and over those of the blind spot."""
     lines = [
         "| cells | method | AUC to tuned Passive | to the best of the four | ahead "
         "| excess, points | to margin sampling | worst cell to margin |",
@@ -93,10 +82,45 @@ def main(args: list[str] | None = None) -> None:
             ratio, dataset, policy = max((c[name][0] / c["MarginSampling"][0], *k) for k, c in chosen.items())
             ahead = f"{sum(r < 1.0 for r in best)} of {len(best)}"
             lines.append(
-                f"| {title} | {name} | {passive:.3f} | {geometric(best):.3f} | {ahead} | {above[name]:.2f} "
+                f"| {title} | {shown(name)} | {passive:.3f} | {geometric(best):.3f} | {ahead} | {above[name]:.2f} "
                 f"| {above[name] / above['MarginSampling']:.3f} | {ratio:.2f} ({dataset}, {policy}) |"
             )
-    print("\n".join(lines))
+    return lines
+
+
+def each(cells: Cells, methods: list[str], floor: dict[str, float]) -> list[str]:
+    """The excess of every method in every cell."""
+    head = " | ".join(shown(name) for name in methods)
+    lines = [f"| data set | policy | all labels | {head} |", "|---|---|" + "---:|" * (1 + len(methods))]
+    for (dataset, policy), cell in sorted(cells.items()):
+        above = " | ".join(f"{excess({(dataset, policy): cell}, name, floor):.2f}" for name in methods)
+        lines.append(f"| {dataset} | {policy} | {100 * floor[dataset]:.2f} | {above} |")
+    return lines
+
+
+def shown(name: str) -> str:
+    """A method's name without the module it came from."""
+    return name.rpartition(":")[2]
+
+
+def main(args: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--data-dir")
+    parser.add_argument("--repeats", type=int, default=4, help="repeats for the error with all labels")
+    parser.add_argument("--cells", action="store_true", help="every cell instead of means")
+    given = parser.parse_args(args)
+    cells = read(given.folder)
+    names = sorted({dataset for dataset, _ in cells})
+    blocks = sorted({r // REPEATS_A_POPULATION for r in range(FRESH, FRESH + given.repeats)})
+    jobs = (
+        joblib.delayed(all_labels)(Drawn.of(load_released(name, given.data_dir), 0, blocks), 0, given.repeats)
+        for name in names
+    )
+    floor = dict(zip(names, joblib.Parallel(n_jobs=-1)(jobs), strict=True))
+    found = [name for name in next(iter(cells.values())) if all(name in c for c in cells.values())]
+    methods = [name for name in found if name not in (*PAPER, "VCDBAL")]
+    print("\n".join((each if given.cells else means)(cells, methods, floor)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
 """What several tests share."""
 
 import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,3 +23,39 @@ def data_dir() -> Path:
             "set UNSKEW_DATA to the folder that holds them"
         )
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql_url() -> Iterator[str]:
+    """A real PostgreSQL: the one named in UNSKEW_TEST_POSTGRESQL, or a private one of Debian's packages."""
+    named = os.environ.get("UNSKEW_TEST_POSTGRESQL")
+    if named:
+        yield named
+        return
+    servers = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not servers:
+        why = "no PostgreSQL in /usr/lib/postgresql: install Debian's postgresql or set UNSKEW_TEST_POSTGRESQL to a URL"
+        if os.environ.get("CI") == "true":
+            pytest.fail(why)
+        pytest.skip(why)
+    # Not in pytest's own folder: nobody but its owner may enter that, and the server refuses to run as root.
+    folder = Path(tempfile.mkdtemp(prefix="unskew-postgresql-", dir="/tmp"))
+    as_owner: list[str] = []
+    if os.geteuid() == 0:
+        as_owner = ["runuser", "-u", "postgres", "--"]
+        shutil.chown(folder, "postgres")
+
+    def run(*command: str | Path) -> None:
+        done = subprocess.run([*as_owner, *map(str, command)], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+    bin = servers[-1].parent
+    data = folder / "data"
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c max_connections=200"
+    run(bin / "initdb", "-D", data, "-U", "unskew", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+    run(bin / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
+    try:
+        yield f"postgresql://unskew@/postgres?host={folder}"
+    finally:
+        run(bin / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+        shutil.rmtree(folder)

@@ -46,3 +46,16 @@ def test_it_keeps_the_contract(Margin):
     method.ask(s.X[:10], s.q0[:10])
     with pytest.raises(InputError, match="twice without tell"):
         method.ask(s.X[:10], s.q0[:10])
+
+
+@pytest.mark.parametrize("name", ["Unaudited", "Half", "Near", "Weighted"])
+def test_other_rules_spend_the_budget_and_learn(monkeypatch, name):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    rule = getattr(__import__("rules"), name)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (900, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    s = simulate(X, y, "certainty", 0.3, rng)
+    points = curve(rule(random_state=1), s, 100)
+    assert points == curve(rule(random_state=1), s, 100)
+    assert points[-1][1] == 100 and points[-1][2] < 0.7 * points[0][2]

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unskew.data import LoggedData
     from unskew.linear import LinearClassifier
-    from unskew.methods import IDBAL, VCDBAL, DBALw, DBALwm, ExactIDBAL, Passive, Unskew, population_error, run
+    from unskew.methods import (
+        IDBAL,
+        VCDBAL,
+        DBALw,
+        DBALwm,
+        ExactIDBAL,
+        Passive,
+        StoppingRule,
+        Unskew,
+        population_error,
+        run,
+    )
 
 __version__ = "0.1.0"
 
@@ -26,6 +37,7 @@ __all__ = [
     "LinearClassifier",
     "LoggedData",
     "Passive",
+    "StoppingRule",
     "Unskew",
     "__version__",
     "population_error",

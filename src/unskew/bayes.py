@@ -1,5 +1,6 @@
 """A logistic classifier without knobs: the scales of its prior are those under which the labels are likeliest."""
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from unskew.belief import Belief
 from unskew.data import signs
 from unskew.errors import InputError
 from unskew.features import Features
@@ -135,6 +137,16 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """The rows as the model sees them under a prior, its own unless given."""
         prior = self.prior_ if prior is None else prior
         return self.features_(X, prior.scale if prior.fourier else None)
+
+    @property
+    def model(self) -> Self:
+        """A copy as it is now: later updates do not change it."""
+        return copy(self)
+
+    def belief(self, X: Rows) -> Belief:
+        """The margins of rows under the posterior."""
+        F = self.expand(X)
+        return Belief(self.posterior_.mean(F), lambda rows: self.posterior_.root(F[rows]))
 
     def decision_function(self, X: Any) -> Floats:
         """The expected margin of every row."""

@@ -15,6 +15,10 @@ class InputError(UnskewError, ValueError):
     """What was passed in breaks a rule; the message says which value, which rule, what to do."""
 
 
+class StoreError(UnskewError):
+    """A file or database that holds a campaign cannot be read or written; what was in it before still is."""
+
+
 def unknown(kind: str, name: object, choices: Iterable[str]) -> InputError:
     """The error for a name that is not one of `choices`, with the nearest one suggested.
 

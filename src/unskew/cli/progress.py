@@ -1,6 +1,7 @@
 """A progress bar with the time left: on a terminal, and only for what takes over two seconds."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,3 +33,25 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield report
     finally:
         bar.stop()
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """While one long step runs whose end cannot be foreseen: say what it is and how long it has taken."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    spinner = Progress(*columns, console=Console(stderr=True), transient=True)
+    spinner.add_task(what, total=None)
+    later = threading.Timer(PATIENCE, spinner.start)
+    later.daemon = True
+    later.start()
+    try:
+        yield
+    finally:
+        later.cancel()
+        spinner.stop()

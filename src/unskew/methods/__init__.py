@@ -10,6 +10,7 @@ from unskew.methods.loop import pool_rounds, rounds, run
 from unskew.methods.passive import Passive
 from unskew.methods.report import population_error
 from unskew.methods.rivals import MarginSampling, RandomLabels, StreamedUnskew, WeightedMarginSampling
+from unskew.methods.stopping import Stop, StoppingRule, expected_gain
 from unskew.methods.unskew import Unskew
 
 __all__ = [
@@ -24,9 +25,12 @@ __all__ = [
     "Passive",
     "RandomLabels",
     "Round",
+    "Stop",
+    "StoppingRule",
     "StreamedUnskew",
     "Unskew",
     "WeightedMarginSampling",
+    "expected_gain",
     "pool_rounds",
     "population_error",
     "rounds",

@@ -185,27 +185,33 @@ class Method(ABC):
             f"{log.m} rows with {np.count_nonzero(log.z)} labels; q0 {origin}"
         )
 
-    def adopt(self, batch: Round, random_state: Any = None) -> Self:
+    def adopt(self, batch: Round) -> Self:
         """Learn a round that was asked and answered elsewhere, its labels in `y` already.
 
-        So a campaign goes on from its ledger, in another process or on another machine. What later asks draw at
-        random comes from `random_state`, where one is given: each should have its own.
+        So a campaign goes on from its ledger, in another process or on another machine.
 
         >>> import numpy as np
         >>> from unskew import LoggedData, Unskew
         >>> log = LoggedData([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
         >>> both = np.ones(2, dtype=bool)
         >>> answered = Round(np.array([[0.1], [0.2]]), both * 1.0, np.array([-1.0, 1.0]), both, both, both * 1.0)
-        >>> Unskew(random_state=0).start(log).adopt(answered, random_state=[0, 1]).labels_
+        >>> Unskew(random_state=0).start(log).adopt(answered).labels_
         2
         """
         if not hasattr(self, "log_"):
             raise InputError("adopt came before start. Call start(log, n) first.")
         self._pending = batch
         self.tell_checked(batch.y[batch.queried])
-        if random_state is not None:
-            self._rng = np.random.default_rng(random_state)
         return self
+
+    def reseed(self, random_state: Any) -> None:
+        """Draw what later asks draw at random from here: after `adopt`, each round needs randomness of its own."""
+        self._rng = np.random.default_rng(random_state)
+
+    @property
+    def pending(self) -> Round | None:
+        """The open round: asked for, not answered yet."""
+        return self._pending
 
     def run(self, log: LoggedData, stream: tuple[Any, ArrayLike], oracle: Any, *, budget: int | None = None) -> Self:
         """The whole loop over a stream `(X, q0)` whose labels an oracle knows; see `unskew.run`."""

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from unskew.bayes import BayesianLogistic
-from unskew.cross_fitting import cross_fitted_margins, margins
+from unskew.classifiers import margins
+from unskew.cross_fitting import cross_fitted_margins
 from unskew.errors import InputError
 from unskew.estimates import Audit, Design, PopulationEstimate, population
 from unskew.laplace import leave_one_out
@@ -120,6 +121,6 @@ def honest_margins(method: Method, X: Rows, y: Floats, trained: Ints) -> Floats:
         margin = model.decision_function(X)
         margin[trained] = leave_one_out(model.expand(rows), labels, v, model.posterior_)
     else:
-        margin = margins(model, X)
-        margin[trained] = cross_fitted_margins(model, rows, labels, v)
+        margin = margins(model, X, method.log_.classes[1])
+        margin[trained] = cross_fitted_margins(model, rows, labels, v, folds=min(5, len(trained)))
     return margin

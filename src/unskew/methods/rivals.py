@@ -1,5 +1,7 @@
 """What one would run without this package, on the same model: the yardsticks for `Unskew`."""
 
+from typing import Any
+
 import numpy as np
 
 from unskew.methods.unskew import Unskew
@@ -9,8 +11,8 @@ from unskew.rows import Floats, Ints, Rows
 class RandomLabels(Unskew):
     """Labels for rows of the pool drawn at random."""
 
-    def __init__(self, *, random_state: int | np.random.Generator | None = None) -> None:
-        super().__init__(audit=0.0, random_state=random_state)
+    def __init__(self, *, model: Any = None, random_state: int | np.random.Generator | None = None) -> None:
+        super().__init__(audit=0.0, model=model, random_state=random_state)
 
     def doubtful(self, X: Rows, k: int) -> Ints:
         return np.asarray(self._rng.choice(X.shape[0], k, replace=False), dtype=np.int64)

@@ -1,12 +1,13 @@
 """Unskew: the method to use. Nothing to tune, every label of every source, a stream or a pool."""
 
-from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from unskew.bayes import BayesianLogistic
+from unskew.classifiers import check_classifier
+from unskew.committee import BootstrapCommittee
 from unskew.errors import InputError
 from unskew.methods.base import Method, Round
 from unskew.rows import Floats, Ints, Rows, stack, take
@@ -45,6 +46,9 @@ class Unskew(Method):
     ----------
     audit : float in [0, 1)
         Share of the labels spent at random.
+    model : scikit-learn classifier, optional
+        Learn with this one instead; how sure it is of a margin is seen from a committee of copies of it
+        (`BootstrapCommittee`). Its `fit` takes `sample_weight`.
     random_state : int, Generator or None
 
     Examples
@@ -63,29 +67,35 @@ class Unskew(Method):
 
     pools = True
 
-    def __init__(self, *, audit: float = 0.1, random_state: int | np.random.Generator | None = None) -> None:
+    def __init__(
+        self, *, audit: float = 0.1, model: Any = None, random_state: int | np.random.Generator | None = None
+    ) -> None:
         super().__init__(random_state=random_state)
         if not 0.0 <= audit < 1.0:
             raise InputError(f"audit must be in [0, 1); got {audit}. The share 0.1 is a good start.")
-        self.audit = audit
+        if model is not None:
+            check_classifier(model)
+        self.audit, self.model = audit, model
 
     def warm_start(self) -> None:
         log = self.log_
-        self._model = BayesianLogistic(random_state=self._rng).prepare(log.X, log.classes)
+        rng, given = self._rng, self.model
+        model = BayesianLogistic(random_state=rng) if given is None else BootstrapCommittee(given, random_state=rng)
+        self._model = model.prepare(log.X, log.classes)
         self._X, self._y = log.revealed_X, log.revealed_y
         self._chosen_at = 0
         self._fit()
 
     def choose(self, X: Rows, q0: Floats) -> Round:
-        F = self._model.expand(X)
-        mu, s = self._model.posterior_.mean(F), self._model.posterior_.deviation(F)
+        belief = self._model.belief(X)
+        mu, s = belief.mu, belief.deviation()
         p = np.where(np.abs(mu) <= CONFIDENCE * s, 1.0, self.audit)
         queried = self._rng.random(len(p)) < p
         return Round(X, q0, np.where(mu >= 0.0, 1.0, -1.0), queried, queried, p)
 
     def pick(self, X: Rows, q0: Floats, k: int) -> Round:
         n = len(q0)
-        audited = sum(np.count_nonzero(batch.audit) for batch in self.rounds_ if batch.audit is not None)
+        audited = sum(int(np.count_nonzero(batch.audit)) for batch in self.rounds_ if batch.audit is not None)
         due = int(self.audit * (self.labels_ + k)) - audited
         audits = min(max(due, 0), k) if len(self._y) else k
         seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, LOOK_AT, replace=False)
@@ -104,19 +114,18 @@ class Unskew(Method):
 
     def doubtful(self, X: Rows, k: int) -> Ints:
         """The k rows with the least |mu| / s, s shrinking with every pick."""
-        posterior = self._model.posterior_
-        F = self._model.expand(X)
-        mu = posterior.mean(F)
+        belief = self._model.belief(X)
+        mu = belief.mu
         near = np.arange(len(mu))
         if len(mu) > max(200, CANDIDATES * k):
-            doubt = np.abs(mu) / posterior.deviation(F)
+            doubt = self.doubt(mu, belief.deviation())
             near = np.argpartition(doubt, max(200, CANDIDATES * k))[: max(200, CANDIDATES * k)]
-        U, mu = posterior.root(F[near]), mu[near]
+        U, mu = belief.root(near), mu[near]
         variance = np.einsum("ij,ij->j", U, U)
         c = expit(mu) * expit(-mu)  # what one label adds to the precision of its row's margin
         picked = np.empty(k, dtype=np.int64)
         for j in range(k):
-            i = picked[j] = int(np.argmin(np.abs(mu) / np.sqrt(np.maximum(variance, 1e-12))))
+            i = picked[j] = int(np.argmin(self.doubt(mu, np.sqrt(np.maximum(variance, 1e-12)))))
             gain = c[i] / (1.0 + c[i] * variance[i])
             with_i = U[:, i] @ U  # covariance of every margin with the picked one's
             variance = variance - gain * with_i**2  # Sherman-Morrison
@@ -124,6 +133,10 @@ class Unskew(Method):
             U = U - np.outer(shrink * U[:, i], with_i)
             mu[i] = np.inf  # not twice
         return np.asarray(near[picked], dtype=np.int64)
+
+    def doubt(self, mu: Floats, s: Floats) -> Floats:
+        """What is smallest where a label is wanted most."""
+        return np.asarray(np.abs(mu) / s)
 
     def learn(self, batch: Round) -> None:
         bought = batch.queried
@@ -145,7 +158,4 @@ class Unskew(Method):
     @property
     def model_(self) -> Any:
         """The present model, as it is now: later rounds do not change it."""
-        return copy(self._model)
-
-    def infer(self, X: Rows) -> Floats:
-        return np.where(self._model.decision_function(X) >= 0.0, 1.0, -1.0)
+        return self._model.model

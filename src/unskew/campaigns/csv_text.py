@@ -1,0 +1,188 @@
+"""A CSV file as a frame of text, every row as long as the header; else one line that says where it is not."""
+
+import csv
+import gzip
+import io
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from unskew.errors import InputError
+
+MOST_COLUMNS = 2_000
+"""More are refused: no one reads a row of so many, and a model of them needs more labels than anyone buys."""
+
+LARGEST_CELL = 1_000_000
+"""Bytes. More in one cell is almost always a quote that was never closed."""
+
+BLOCK = 16_000_000
+"""Bytes looked at together."""
+
+
+def read_csv(path: Path, separator: str) -> pl.DataFrame:
+    """All cells as text, "" as missing."""
+    raw = _content(path)
+    rows = _rows(raw, separator)
+    try:
+        names = _header(path, next(rows)[1], separator)
+        height = _even(raw, separator, len(names)) or _checked(path, rows, len(names))
+    except csv.Error as error:
+        raise _broken(path, raw, separator, error) from None
+    try:
+        frame = pl.read_csv(raw, separator=separator, infer_schema=False, null_values="")
+    except pl.exceptions.PolarsError as error:
+        raise _unreadable(path, str(error)) from None
+    if frame.height != height or frame.width != len(names):
+        raise _unreadable(path, f"{height} rows by one reading and {frame.height} by another")
+    frame.columns = names
+    return frame.with_columns(pl.all().replace("", None)) if b'""' in raw else frame  # a quoted "" is missing too
+
+
+def line_of(path: Path, separator: str, row: int) -> int:
+    r"""The line of the file on which a row begins; lines and rows differ where a quoted cell has several lines.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "notes.csv")
+    ...     _ = file.write_text('id,note\n1,"two\nlines"\n2,one\n')
+    ...     line_of(file, ",", 1)
+    4
+    """
+    before = 0
+    for k, (line, _) in enumerate(_rows(_content(path), separator)):
+        if k == row + 1:
+            break
+        before = line
+    return before + 1
+
+
+def _rows(raw: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Each record with the line it ends on."""
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_CELL))
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline=""), delimiter=separator, strict=True)
+    for row in reader:
+        yield reader.line_num, row
+
+
+def _content(path: Path) -> bytes:
+    """The file's bytes: UTF-8, without a byte order mark and blank lines at the end."""
+    try:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{path} is not a whole gzip file. Compress it again, or name the file without .gz.") from None
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw[:4096]:
+        raise InputError(
+            f"{path} is not UTF-8 text: it looks like UTF-16, or like no text at all. Save it as CSV in UTF-8, or "
+            f"convert it: iconv -f UTF-16 -t UTF-8 {path.name} > utf8.csv"
+        )
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path} line {line} is not UTF-8: byte {error.start} is 0x{raw[error.start]:02x}. Save it as CSV in "
+            f"UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 {path.name} > utf8.csv"
+        ) from None
+    raw = raw.rstrip(b"\r\n") + b"\n"
+    if raw == b"\n":
+        raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
+    return raw
+
+
+def _header(path: Path, names: list[str], separator: str) -> list[str]:
+    if len(names) > MOST_COLUMNS:
+        raise too_wide(path, len(names))
+    if all(_is_number(name) for name in names):
+        shown = separator.join(names[:4])
+        raise InputError(
+            f"{path} line 1 must hold the column names; got numbers: {shown:.40}. Add a line of names at the top."
+        )
+    for k, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(
+                f"{path} line 1: column {k} has no name. Name it, or drop it (pandas: to_csv(..., index=False))."
+            )
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InputError(f"{path} line 1: {times} columns are called {name!r}. Give each its own name.")
+    if len(names) == 1 and any(other in names[0] for other in ";\t,"):
+        found = next(other for other in ";\t," if other in names[0])
+        raise InputError(
+            f"{path} line 1 is one cell with {names[0].count(found)} times {found!r} in it, where {separator!r} must "
+            f"separate columns. Save with {separator!r}{', or name the file .tsv' if found == chr(9) else ''}."
+        )
+    return names
+
+
+def _even(raw: bytes, separator: str, width: int) -> int | None:
+    """How many rows there are, if there is no quote and each line is as long as the header; quicker than CSV."""
+    if b'"' in raw or raw.count(b"\r") != raw.count(b"\r\n"):
+        return None
+    lines, start = 0, 0
+    while start < len(raw):
+        stop = raw.rfind(b"\n", start, start + BLOCK) + 1
+        if not stop:  # one line of so much
+            return None
+        block = np.frombuffer(raw, dtype=np.uint8, count=stop - start, offset=start)
+        ends = np.flatnonzero(block == ord("\n"))
+        cells = np.searchsorted(np.flatnonzero(block == ord(separator)), ends)
+        long = np.diff(ends, prepend=-1)
+        if long.max() > LARGEST_CELL or long.min() < 2 or (np.diff(cells, prepend=0) != width - 1).any():
+            return None
+        lines, start = lines + len(ends), stop
+    return lines - 1
+
+
+def _checked(path: Path, rows: Iterator[tuple[int, list[str]]], width: int) -> int:
+    """How many rows there are; all as long as the header, no cell too large."""
+    height, before = 0, 1
+    for line, row in rows:
+        if len(row) != width and (row or width > 1):  # in a single column, an empty line is a missing value
+            told = f"has {len(row)} cells" if row else "is empty"
+            raise InputError(
+                f"{path} line {before + 1} {told}; the header has {width}. "
+                "Put cells that hold a separator in quotes, and write every cell, also a missing one."
+            )
+        height, before = height + 1, line
+    if not height:
+        raise InputError(f"{path} has column names and no rows. It needs one row a line below them.")
+    return height
+
+
+def _broken(path: Path, raw: bytes, separator: str, error: csv.Error) -> InputError:
+    line = 0
+    try:
+        for line, _ in _rows(raw, separator):  # noqa: B007
+            pass
+    except csv.Error:
+        pass
+    if "limit" in str(error):
+        return InputError(
+            f"{path} line {line + 1}: a cell is larger than {LARGEST_CELL:,} bytes. Close the quote if one was left "
+            "open; else keep large content in files of its own and put their names in the column."
+        )
+    return InputError(f"{path} line {line + 1} is not CSV: {error}. A quote within quotes is written twice.")
+
+
+def _unreadable(path: Path, why: str) -> InputError:
+    return InputError(f"{path} cannot be read as CSV: {' '.join(why.split())[:200]}. Save it anew, or as Parquet.")
+
+
+def too_wide(path: Path, columns: int) -> InputError:
+    """The error for a file of too many columns."""
+    return InputError(
+        f"{path} has {columns:,} columns; at most {MOST_COLUMNS:,} are taken. Keep those a person would look at."
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,65 @@
+"""A whole campaign on the simulated bank, labelled by two simulated people: the story of `unskew demo`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unskew.campaigns.campaign import Campaign
+from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, truth
+from unskew.campaigns.log_audit import LogAudit, audit_log
+from unskew.estimates import PopulationEstimate
+
+BUDGET, ROUND, AUDIT = 300, 30, 0.25
+"""Labels, rows a round, and the share drawn at random."""
+
+PEOPLE = ("ann", "ben")
+SKIPPED = 0.04
+"""Share of the rows that nobody can answer, whatever their label."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where the campaign stands: labels so far, the error as estimated from them, and as it is."""
+
+    labels: int
+    skipped: int
+    estimate: PopulationEstimate
+    truth: float
+
+
+def look() -> LogAudit:
+    """What the log shows about itself."""
+    return audit_log(LOG, LABEL, PROPENSITY, ID)
+
+
+def begin(folder: Path, seed: int = 0) -> Campaign:
+    """The campaign, before its first label."""
+    return Campaign.create(
+        folder, log=LOG, pool=POOL, label=LABEL, propensity=PROPENSITY, id=ID, budget=BUDGET, audit=AUDIT, seed=seed
+    )
+
+
+def steps(campaign: Campaign, seed: int = 0) -> Iterator[Step]:
+    """Ask and tell in turn until the budget is spent; a step before the first round, and one after each."""
+    known = truth()
+    rng = np.random.default_rng([seed, 1])
+    yield _step(campaign, known)
+    for turn in range(10 * BUDGET):
+        who = PEOPLE[turn % len(PEOPLE)]
+        rows = campaign.ask(ROUND, who)
+        if not rows:
+            return
+        skipped = rng.random(len(rows)) < SKIPPED
+        said = [None if skip else known[row.id] for row, skip in zip(rows, skipped, strict=True)]
+        campaign.tell([(k, row.id, label) for k, (row, label) in enumerate(zip(rows, said, strict=True), 1)], who)
+        campaign.close_due()
+        yield _step(campaign, known)
+
+
+def _step(campaign: Campaign, known: dict[str, str]) -> Step:
+    pool = campaign.pool_frame
+    wrong = campaign.model().predict(pool) != np.array([known[id] for id in pool[ID]])
+    state = campaign.state
+    return Step(state.spent, state.skipped, campaign.error(), float(wrong.mean()))

@@ -1,0 +1,112 @@
+"""The folder of a campaign: which file is what, each of them whole or not there."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import polars as pl
+from sqlalchemy.engine import URL
+
+from unskew.errors import InputError, StoreError
+
+LAYOUT = 1
+
+
+class Folder:
+    """Paths inside a campaign's folder. It is one once `campaign.json`, written last, is there."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.marker = self.path / "campaign.json"
+        self.log = self.path / "log.parquet"
+        self.pool = self.path / "pool.parquet"
+        self.ledger = self.path / "ledger.sqlite"
+        self.cache = self.path / "cache"
+
+    def url(self, store: str | None) -> str | URL:
+        """Where the ledger is."""
+        return URL.create("sqlite", database=str(self.ledger.absolute())) if store is None else store
+
+    def prepare(self) -> None:
+        """Make room for a new campaign; what a creation that was cut short left behind goes."""
+        if self.marker.exists():
+            raise InputError(f"{self.path} holds a campaign already. Choose another folder, or go on with that one.")
+        try:
+            self.cache.mkdir(parents=True, exist_ok=True)
+            for end in ("", "-wal", "-shm"):
+                self.ledger.with_name(self.ledger.name + end).unlink(missing_ok=True)
+            for stale in self.cache.iterdir():
+                stale.unlink()
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
+    def identify(self) -> dict[str, Any]:
+        """What `campaign.json` says: the campaign's id, and the store if it is not the file beside."""
+        try:
+            said = json.loads(self.marker.read_text())
+            if set(said) >= {"campaign", "store"}:
+                return dict(said)
+        except FileNotFoundError:
+            raise InputError(
+                f"{self.path} holds no campaign. Make one with `unskew start`, or check the name."
+            ) from None
+        except OSError as error:
+            raise StoreError(f"{self.marker} cannot be read: {error.strerror}. Check its permissions.") from None
+        except (ValueError, TypeError):
+            pass
+        raise StoreError(f"{self.marker} is not what was written there. Restore it from a copy.")
+
+    def finish(self, campaign: str, store: str | None) -> None:
+        """From now on this is a campaign. A store's address may hold a password: the file is for its owner alone."""
+
+        def write(path: Path) -> None:
+            path.touch(mode=0o600)
+            path.write_text(json.dumps({"layout": LAYOUT, "campaign": campaign, "store": store}) + "\n")
+
+        put(self.marker, write)
+
+    def read(self, path: Path, rows: int, sha256: str | None) -> pl.DataFrame:
+        """The frame in a file that must still be the one the campaign began with; to the bit, where a hash is given."""
+        try:
+            frame = pl.read_parquet(path)
+            if frame.height != rows or (sha256 is not None and digest(path) != sha256):
+                raise StoreError(f"{path} is not the file the campaign began with. Restore it from a copy.")
+            return frame
+        except FileNotFoundError:
+            raise StoreError(f"{path} is missing. Copy it from where the campaign was made.") from None
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise StoreError(f"{path} cannot be read: {error}. Check the disk and its permissions.") from None
+
+
+def put(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a file whole or not at all: beside it first, to the disk, then in its place."""
+    beside = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        write(beside)
+        with open(beside, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _unwritable(path, error) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unwritable(path: Path, error: Exception) -> StoreError:
+    told = getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
+    return StoreError(f"{path} cannot be written: {told}. Make room on the disk, or check the folder's permissions.")

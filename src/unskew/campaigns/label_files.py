@@ -1,0 +1,163 @@
+"""Rows to label as files for people to fill in, and filled-in files as answers."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from unskew.campaigns import label_studio
+from unskew.campaigns.rejected import Rejected
+from unskew.campaigns.state import Asked
+from unskew.campaigns.telling import Record
+from unskew.errors import InputError, unknown
+
+FORMS = ("csv", "jsonl", "label-studio")
+SKIP = "skip"
+"""Written instead of a label where nobody can tell."""
+
+
+def id_column(settings: Mapping[str, Any]) -> str:
+    """The heading over the ids: the pool's own, or one that no column of the pool has."""
+    named = settings["id"]
+    return str(named) if named is not None else "id" if "id" not in settings["types"] else "unskew_id"
+
+
+def written(asked: Sequence[Asked], settings: Mapping[str, Any], form: str = "csv") -> str:
+    r"""The rows as the text of a file: `csv` and `jsonl` with an empty label to fill in, or Label Studio's tasks.
+
+    >>> row = Asked(id="17", round=2, probability=0.05, rule="audit", values={"income": 1.5}, lease_until=None)
+    >>> settings = {"id": None, "label": "paid", "types": {"income": "Float64"}}
+    >>> written([row], settings)
+    'id,income,paid\n17,1.5,\n'
+    >>> written([row], settings, "jsonl")
+    '{"id": "17", "round": 2, "probability": 0.05, "values": {"income": 1.5}, "label": null}\n'
+    """
+    if form == "label-studio":
+        return json.dumps(label_studio.tasks(asked), indent=1, ensure_ascii=False) + "\n"
+    if form == "jsonl":
+        return "".join(json.dumps(as_record(one), ensure_ascii=False) + "\n" for one in asked)
+    if form != "csv":
+        raise unknown("form", form, FORMS)
+    columns = [name for name in settings["types"] if name != settings["id"]]
+    text = StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([id_column(settings), *columns, settings["label"]])
+    for one in asked:
+        table.writerow([one.id, *(_cell(one.values[name]) for name in columns), ""])
+    return text.getvalue()
+
+
+def as_record(one: Asked) -> dict[str, Any]:
+    """A row ready for JSON."""
+    return {
+        "id": one.id,
+        "round": one.round,
+        "probability": one.probability,
+        "values": one.values,
+        "label": None,
+    }
+
+
+def _cell(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def answers(path: Path, settings: Mapping[str, Any]) -> tuple[list[Record], int]:
+    """The answers in a .csv, .jsonl or (Label Studio's) .json file, and how many rows have no label yet.
+
+    CSV needs a heading over the ids and one over the labels: those of the file that `ask` wrote, or `id` and
+    `label`; other columns are passed over. "skip" is a skip, unless it is a class. Every line that cannot be read is
+    listed in one `Rejected`.
+    """
+    text = _read(path)
+    kind = path.suffix.lower()
+    if kind == ".json":
+        return label_studio.answers(_json(path, text)), 0
+    if kind not in (".csv", ".tsv", ".jsonl"):
+        raise InputError(f"{str(path)!r} must end in .csv, .jsonl or, for a Label Studio export, .json. Rename it.")
+    skip = None if SKIP in settings["classes"] else SKIP
+    records: list[Record] = []
+    problems: list[tuple[int, str]] = []
+    empty = 0
+    for line, id, label, problem in (_from_jsonl if kind == ".jsonl" else _from_csv)(path, text, settings):
+        if problem:
+            problems.append((line, problem))
+        elif not label:
+            empty += 1
+        else:
+            records.append((line, id, None if label.lower() == skip else label))
+    if problems:
+        raise Rejected(problems)
+    return records, empty
+
+
+Line = tuple[int, str, str, str]
+"""Line, id, label as text, and what is wrong with it if anything is."""
+
+
+def _from_csv(path: Path, text: str, settings: Mapping[str, Any]) -> Iterator[Line]:
+    heading = text.partition("\n")[0]
+    separator = max(",;\t", key=heading.count)  # spreadsheets write whichever their country uses
+    table = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
+    begun = 1
+    try:
+        names = [name.strip() for name in next(table, [])]
+        at_id = _position(path, names, (id_column(settings), "id"), "ids")
+        at_label = _position(path, names, (settings["label"], "label"), "labels")
+        begun = table.line_num + 1
+        for cells in table:
+            if len(cells) == len(names):
+                yield begun, cells[at_id].strip(), cells[at_label].strip(), ""
+            elif cells:
+                yield begun, "", "", f"{len(cells)} values under {len(names)} headings. Correct the line."
+            begun = table.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path} is no whole CSV file from line {begun} on: {error}. Save it again.") from None
+
+
+def _position(path: Path, names: Sequence[str], wanted: Sequence[str], what: str) -> int:
+    for name in wanted:
+        if name in names:
+            return names.index(name)
+    told = " or ".join(map(repr, dict.fromkeys(wanted)))
+    shown = ", ".join(names[:6]) or "nothing"
+    raise InputError(f"{path} has no column of {what}: its first line must name {told}; got {shown:.120}. Add it.")
+
+
+def _from_jsonl(path: Path, text: str, settings: Mapping[str, Any]) -> Iterator[Line]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            said = json.loads(line)
+            id, label = said["id"], said.get("label")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            yield number, "", "", f'{line!r:.60} is not like {{"id": "17", "label": "yes"}}. Correct the line.'
+            continue
+        shown = str(label).lower() if isinstance(label, bool) else "" if label is None else str(label)
+        yield number, str(id), shown.strip(), ""
+
+
+def _read(path: Path) -> str:
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}. Check the name, and the folder you are in.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 at byte {error.start}. Save it again as UTF-8.") from None
+    if not text.strip():
+        raise InputError(f"{path} is empty. It needs the rows that `unskew ask` gave out, with their labels.")
+    return text
+
+
+def _json(path: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{path} is no whole JSON file: {error}. Export it again.") from None

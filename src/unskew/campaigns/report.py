@@ -1,0 +1,240 @@
+"""The report of a campaign: one HTML page that stands alone, reads on a phone and prints well."""
+
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from unskew.campaigns.blind_spots import blind_spots, coverage
+from unskew.campaigns.campaign import Campaign
+from unskew.campaigns.chart import Point, error_chart
+from unskew.campaigns.estimate import population_error_of
+from unskew.campaigns.folder import put
+from unskew.campaigns.state import Row
+from unskew.errors import InputError
+from unskew.estimates import PopulationEstimate
+from unskew.propensity import diagnose
+
+MEASURES = {
+    "error": "wrong on everyone",
+    "precision": "right where it says “{positive}”",
+    "recall": "of all “{positive}”, found",
+}
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A region where the log had too few labels: shares in per cent of everyone and of the labels, then and now."""
+
+    rule: str
+    population: float
+    before: float
+    after: float
+    rows: int
+    log_labels: int
+    chosen: int
+    audit: int
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What one person did."""
+
+    name: str
+    labels: dict[str, int]
+    skipped: int
+    corrections: int
+    first: str
+    last: str
+
+
+def write_report(campaign: Campaign, path: Path) -> str:
+    """Write the page, whole or not at all, and return its headline."""
+    facts = gather(campaign)
+    page = render(facts)
+    put(path, lambda beside: _write(beside, page))
+    return str(facts["headline"])
+
+
+def render(facts: dict[str, Any]) -> str:
+    """The page that says these facts."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("unskew.campaigns"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(facts) + "\n"
+
+
+def gather(campaign: Campaign) -> dict[str, Any]:
+    """Everything the page says. The same ledger gives the same page."""
+    state, settings = campaign.state, campaign.settings
+    rows = list(state.rows.values())
+    answered = state.answered()
+    before, now = _estimate(campaign, []), _estimate(campaign, rows)
+    history = [(0, before), *campaign.history()] + ([(state.spent, now)] if answered else [])
+    points = {labels: _point(labels, found) for labels, found in history if found is not None}
+    drawn = [points[labels] for labels in sorted(points)]
+    spots = _spots(campaign, answered)
+    return {
+        "name": campaign.folder.path.resolve().name,
+        "headline": headline(now, state.spent, state.budget),
+        "before": _percent(before),
+        "now": _percent(now),
+        "measures": _measures(campaign) if now else [],
+        "spent": state.spent,
+        "budget": state.budget,
+        "skipped": state.skipped,
+        "open": len(state.open),
+        "rounds": len(state.batches),
+        "closed": sum(batch.closed is not None for batch in state.batches),
+        "charts": [error_chart(drawn, state.budget, narrow=narrow) for narrow in (False, True)] if drawn else [],
+        "points": drawn,
+        "rules": Counter(row.rule for row in answered),
+        "spots": spots,
+        "most": max([1.0, *(max(spot.population, spot.before, spot.after) for spot in spots)]),
+        "workers": _workers(campaign),
+        "log": asdict(diagnose(campaign.method().log_)),
+        "settings": settings,
+        "model": campaign._fitting.digest(answered),
+        "events": state.last,
+        "until": _minute(campaign.ledger.events(campaign.id, state.last - 1)[-1].at),
+        "versions": _versions(),
+    }
+
+
+def headline(now: PopulationEstimate | None, spent: int, budget: int) -> str:
+    """The result in words.
+
+    >>> found = PopulationEstimate(0.117, 0.061, 0.188, 0.03, 0.95, "error", "dr", "wald", 900, 140.0)
+    >>> headline(found, 300, 500)
+    'The model is wrong on 12 % of everyone, 95 % interval 6 to 19 %, from 300 labels of 500.'
+    """
+    if now is None:
+        return f"How wrong the model is cannot be said: of {spent} labels of {budget}, none came at random."
+    value, low, high = (f"{100 * share:.0f}" for share in (now.value, now.low, now.high))
+    return (
+        f"The model is wrong on {value} % of everyone, {100 * now.level:g} % interval {low} to {high} %, "
+        f"from {spent} labels of {budget}."
+    )
+
+
+def _estimate(campaign: Campaign, rows: Sequence[Row]) -> PopulationEstimate | None:
+    """From what was asked, answered or not; from the log alone where nothing was."""
+    fitting = campaign._fitting
+    try:
+        return population_error_of(
+            fitting.method([row for row in rows if row.status == "answered"]), fitting.pool, rows
+        )
+    except InputError:  # no label came at random
+        return None
+
+
+def _measures(campaign: Campaign) -> list[tuple[str, dict[str, str]]]:
+    found = []
+    for measure, words in MEASURES.items():
+        try:
+            one = _percent(campaign.error(measure))
+        except InputError:  # nobody is said to be of the class
+            continue
+        assert one is not None
+        found.append((words.format(positive=campaign.settings["classes"][1]), one))
+    return found
+
+
+def _point(labels: int, found: PopulationEstimate) -> Point:
+    return Point(labels, 100 * found.value, 100 * found.low, 100 * found.high)
+
+
+def _percent(found: PopulationEstimate | None) -> dict[str, str] | None:
+    if found is None:
+        return None
+    shares = {"value": found.value, "low": found.low, "high": found.high}
+    told = {name: f"{100 * share:.1f}" for name, share in shares.items()}
+    return {**told, "level": f"{100 * found.level:g}", "worth": f"{found.effective_sample_size:.0f}"}
+
+
+def _spots(campaign: Campaign, answered: Sequence[Row]) -> list[Spot]:
+    """The log's blind spots, in everyone: the rows of log and pool together."""
+    settings, log = campaign.settings, campaign.log_frame
+    kinds = settings["kinds"]
+    known = log[settings["label"]].is_not_null().to_numpy()
+    rules = [spot.rule for spot in blind_spots(log, kinds, known)]
+    everyone = pl.concat([log.select(list(kinds)), campaign.pool_frame.select(list(kinds))], how="vertical_relaxed")
+    masks = {
+        rule: _marks(log.height, everyone.height, [row.place for row in answered if row.rule == rule])
+        for rule in ("chosen", "audit")
+    }
+    old = _marks(0, everyone.height, np.flatnonzero(known))
+    counted = [coverage(rules, everyone, mask) for mask in (old, old | masks["chosen"] | masks["audit"])]
+    spots = []
+    for then, now in zip(*counted, strict=True):
+        inside = then.rule.mask(everyone)
+        spots.append(
+            Spot(
+                rule=str(then.rule).replace("_", " "),
+                population=100 * then.population_share,
+                before=100 * then.label_share,
+                after=100 * now.label_share,
+                rows=then.rows,
+                log_labels=then.labels,
+                chosen=int((inside & masks["chosen"]).sum()),
+                audit=int((inside & masks["audit"]).sum()),
+            )
+        )
+    return spots
+
+
+def _marks(offset: int, rows: int, places: Any) -> Any:
+    marks = np.zeros(rows, dtype=bool)
+    marks[offset + np.asarray(places, dtype=np.intp)] = True
+    return marks
+
+
+def _workers(campaign: Campaign) -> list[Worker]:
+    """Who labelled, most labels first."""
+    classes = campaign.settings["classes"]
+    events = campaign.ledger.events(campaign.id)
+    corrections = Counter(event.actor for event in events if event.kind == "corrected")
+    times: dict[str, list[str]] = {}
+    labels: dict[str, Counter[str | None]] = {}
+    for row in campaign.state.rows.values():
+        if row.by is not None and row.at is not None:
+            times.setdefault(row.by, []).append(row.at)
+            labels.setdefault(row.by, Counter())[row.label] += 1
+    workers = [
+        Worker(
+            name, {label: count[label] for label in classes}, count[None], corrections[name],
+            _minute(min(times[name])), _minute(max(times[name])),
+        )
+        for name, count in labels.items()
+    ]  # fmt: skip
+    return sorted(workers, key=lambda worker: (-sum(worker.labels.values()), worker.name))
+
+
+def _minute(at: str) -> str:
+    return f"{datetime.fromisoformat(at):%Y-%m-%d %H:%M}"
+
+
+def _versions() -> dict[str, str]:
+    import scipy
+    import sklearn
+
+    import unskew
+
+    packages = {module.__name__: module.__version__ for module in (unskew, np, scipy, sklearn, pl)}
+    return {**packages, "python": platform.python_version()}
+
+
+def _write(path: Path, page: str) -> None:
+    path.write_text(page, encoding="utf-8")

@@ -1,0 +1,100 @@
+"""Answers as they come in: which are new, which say the same again, and what is wrong with the others."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unskew.campaigns.rejected import Rejected
+from unskew.campaigns.state import Row, State
+
+Record = tuple[int, str, str | None]
+"""(line, id, label); the label None is a skip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How many answers were new, skips, corrections, or known already."""
+
+    answered: int = 0
+    skipped: int = 0
+    corrected: int = 0
+    repeated: int = 0
+
+
+Draft = tuple[str, dict[str, Any]]
+
+
+def judge(
+    state: State,
+    records: Sequence[Record],
+    classes: Sequence[str],
+    *,
+    in_pool: Callable[[str], bool],
+    force_correct: bool = False,
+) -> tuple[list[Draft], Told]:
+    """The events (kind, body) that take in all records; `Rejected` with every problem if one cannot be taken."""
+    problems: list[tuple[int, str]] = []
+    drafts: list[Draft] = []
+    first: dict[str, tuple[int, str | None]] = {}
+    counts = {"answered": 0, "skipped": 0, "corrected": 0, "repeated": 0}
+    places = state.left
+    for line, id, said in records:
+        label = None if said is None else canonical(said, classes)
+        row = state.rows.get(id)
+        if row is None:
+            told = f"row {id!r} was never asked for" if in_pool(id) else f"unknown id {id!r}"
+            problems.append((line, f"{told}. Answer rows that `ask` gave out."))
+        elif said is not None and label is None:
+            problems.append(
+                (line, f"label {said!r} of row {id!r} must be {classes[0]!r} or {classes[1]!r}. Correct it.")
+            )
+        elif id in first and first[id][1] != label:
+            problems.append(
+                (
+                    line,
+                    f"row {id!r} is {_shown(label)} here and {_shown(first[id][1])} in line {first[id][0]}. Keep one.",
+                )
+            )
+        elif id in first or _says(row, label):
+            counts["repeated"] += 1
+        elif row.status in ("answered", "skipped") and not force_correct:
+            what = f"row {id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}"
+            problems.append((line, f"{what}. Drop the line, or correct it with --force-correct."))
+        elif row.status == "skipped" and places < 1:
+            problems.append((line, f"row {id!r} was skipped and its place in the budget is taken. Drop the line."))
+        else:
+            correction = row.status in ("answered", "skipped")
+            kind = "corrected" if correction else "skipped" if label is None else "answered"
+            places += (label is None) - (row.status == "skipped")
+            body = {"id": id} if kind == "skipped" else {"id": id, "label": label}
+            drafts.append((kind, {**body, "was": row.label} if correction else body))
+            counts[kind] += 1
+        first.setdefault(id, (line, label))
+    if problems:
+        raise Rejected(problems)
+    return drafts, Told(**counts)
+
+
+def canonical(said: str, classes: Sequence[str]) -> str | None:
+    """The class that was meant: as written, in other letters' case, or as the same number; None if neither was.
+
+    >>> canonical("1.0", ["0", "1"]), canonical("True", ["false", "true"]), canonical("2", ["0", "1"])
+    ('1', 'true', None)
+    """
+    if said in classes:
+        return said
+    for name in classes:
+        if said.strip().lower() == name.lower() != next(c for c in classes if c != name).lower():
+            return name
+    try:
+        return next((name for name in classes if float(name) == float(said)), None)
+    except ValueError:
+        return None
+
+
+def _says(row: Row, label: str | None) -> bool:
+    return (row.status == "answered" and row.label == label) or (row.status == "skipped" and label is None)
+
+
+def _shown(label: str | None) -> str:
+    return "skipped" if label is None else repr(label)

@@ -1,0 +1,92 @@
+"""What is asked of a scikit-learn classifier: a fit with weights, and margins."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+
+from unskew.errors import InputError
+from unskew.rows import Floats, Rows
+
+LEAST = 1e-6
+"""No probability is taken to be nearer to 0 or 1."""
+
+
+def check_classifier(model: Any) -> None:
+    """Refuse what is no classifier, takes no weights, or gives neither probabilities nor a decision function.
+
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> check_classifier(KNeighborsClassifier())
+    Traceback (most recent call last):
+    unskew.errors.InputError: model must take sample_weight in fit; KNeighborsClassifier does not. Take another...
+    """
+    name = type(model).__name__
+    if isinstance(model, type) or not hasattr(model, "fit") or not is_classifier(model):
+        raise InputError(
+            f"model must be a scikit-learn classifier; got {model!r:.60}. "
+            "Pass an instance such as HistGradientBoostingClassifier()."
+        )
+    accepts = inspect.signature(_last_step(model)[1].fit).parameters.values()
+    if not any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in accepts):
+        raise InputError(
+            f"model must take sample_weight in fit; {name} does not. "
+            "Take another, such as HistGradientBoostingClassifier or LogisticRegression."
+        )
+    if not (hasattr(model, "predict_proba") or hasattr(model, "decision_function")):
+        raise InputError(
+            f"model must have predict_proba or decision_function; {name} has neither. "
+            "Wrap it in CalibratedClassifierCV, or take another."
+        )
+
+
+def fit_weighted(model: Any, X: Rows, y: Any, v: Floats) -> Any:
+    """A copy of a classifier, fitted with weights; of a pipeline, the last step is given them.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, v = np.array([[0.0], [1.0], [1.0]]), np.array([1.0, 1.0, 5.0])
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> fit_weighted(model, X, np.array(["no", "no", "yes"]), v).predict(X[1:2]).item()
+    'yes'
+    """
+    try:
+        return clone(model).fit(X, y, **{f"{_last_step(model)[0]}sample_weight": v})
+    except (TypeError, ValueError) as error:
+        dense = isinstance(X, np.ndarray)
+        remedy = "Try the model alone on these rows" if dense else "Pass dense rows (X.toarray())"
+        raise InputError(
+            f"{type(model).__name__} must fit {X.shape[0]} {'dense' if dense else 'sparse'} rows with weights; "
+            f"it says: {str(error).splitlines()[0]} {remedy}, or take another model."
+        ) from error
+
+
+def _last_step(model: Any) -> tuple[str, Any]:
+    """The classifier, or the last step of a pipeline, and before that the prefix that its fit parameters carry."""
+    if not isinstance(model, Pipeline):
+        return "", model
+    name, step = model.steps[-1]
+    inner, last = _last_step(step)
+    return f"{name}__{inner}", last
+
+
+def margins(model: Any, X: Rows, positive: Any = None) -> Floats:
+    """A fitted classifier's margin: log-odds where it gives probabilities, else its `decision_function`.
+
+    `positive` is the class that a positive margin speaks for, the classifier's second unless named.
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> model = DummyClassifier().fit([[0], [1], [2], [3]], [1, 1, 1, 0])
+    >>> margins(model, np.zeros((1, 1))).round(2).tolist(), margins(model, np.zeros((1, 1)), 0).round(2).tolist()
+    ([1.1], [-1.1])
+    """
+    if hasattr(model, "predict_proba"):
+        p = np.clip(model.predict_proba(X)[:, 1], LEAST, 1.0 - LEAST)
+        margin: Floats = np.log(p) - np.log1p(-p)
+    else:
+        margin = np.asarray(model.decision_function(X), dtype=np.float64)
+    if positive is not None and model.classes_[1] != positive:
+        margin = -margin
+    return margin

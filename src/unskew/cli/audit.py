@@ -1,0 +1,137 @@
+"""`unskew audit`: how skewed is this log, and where are its blind spots?"""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unskew.cli.progress import waiting
+from unskew.errors import InputError
+
+if TYPE_CHECKING:
+    from unskew.campaigns.log_audit import LogAudit
+    from unskew.estimates import PopulationEstimate
+
+
+def audit(
+    log: Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv or .parquet file, a row for everyone.")],
+    label: Annotated[str, typer.Option(help="The column with the label, empty where there is none.")],
+    propensity: Annotated[
+        str | None, typer.Option(help="The column with each row's chance to be labelled. Default: estimate it.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="The column with each row's id.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write the audit as a page, with a picture.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """How skewed is a log? Errors for everyone, and its blind spots.
+
+    Example: unskew audit loans.csv --label repaid --propensity q0 --html audit.html
+    """
+    from unskew.campaigns.log_audit import audit_log
+
+    if html is not None:
+        _check_page(html)
+    with waiting("looking at the log"):
+        found = audit_log(log, label, propensity, id, seed=seed)
+    page = None if html is None else _write_page(found, log.name, html)
+    if as_json:
+        print(json.dumps({"log": str(log), **found.as_dict(), "page": None if page is None else str(page)}, indent=1))
+    else:
+        _print(found, log.name, page)
+
+
+def _check_page(path: Path) -> None:
+    """Refuse a page that cannot be written before the work."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a page's name must end in .html; got {path.name!r}. Try {path.stem}.html.")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {str(path.parent)!r} does not exist. Make it first, or name another.")
+    if not os.access(path.parent, os.W_OK) or path.is_dir():
+        raise InputError(f"{str(path)!r} may not be written to. Name another --html.")
+
+
+def _write_page(found: "LogAudit", name: str, path: Path) -> Path:
+    from unskew.campaigns.audit_page import html
+
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(html(found, name), encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror}. Name another --html.") from None
+    return path.resolve()
+
+
+def _print(found: "LogAudit", name: str, page: Path | None) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.padding import Padding
+    from rich.table import Table
+
+    console = Console(highlight=False, width=min(100, Console().width))
+    d = found.diagnostics
+
+    def say(text: str) -> None:
+        console.print(Padding(text, (0, 0, 1, 0)))
+
+    def table(*headings: str) -> Table:
+        grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for k, heading in enumerate(headings):
+            grid.add_column(heading, justify="right" if k else "left", no_wrap=bool(k))
+        return grid
+
+    def show(grid: Table) -> None:
+        console.print(Padding(grid, (0, 0, 1, 2)))
+
+    of_class = ", ".join(f"{count:,} as {escape(value)}" for value, count in found.classes.items())
+    say(
+        f"[bold]{escape(name)}[/bold]: {found.rows:,} rows, {found.labels:,} of them labelled "
+        f"({100 * found.reveal_rate:.1f} %): {of_class}."
+    )
+    for warning in found.warnings:
+        console.print(Padding(f"[yellow]![/yellow] {escape(warning)}", (0, 0, 0, 2)))
+    if found.warnings:
+        console.print()
+
+    say("[bold]1. What a model of this log is worth.[/bold]")
+    errors = table("share of rows it gets wrong", "error", "95 % interval")
+    errors.add_row("naive model, on rows like the labelled ones", *_error(found.apparent))
+    errors.add_row("naive model, on everyone", *_error(found.naive))
+    errors.add_row("weighted model, on everyone", *_error(found.weighted))
+    show(errors)
+
+    if found.blind_spots:
+        say("[bold]2. Blind spots[/bold]: regions with less than their share of the labels.")
+        spots = table("where", "of everyone", "of the labels", "labelled")
+        for spot in found.blind_spots:
+            shares = (spot.population_share, spot.label_share)
+            spots.add_row(
+                escape("\nand ".join(map(str, spot.rule.conditions))),
+                *(f"{100 * share:.1f} %" for share in shares),
+                f"{spot.labels:,} of {spot.rows:,}",
+            )
+        show(spots)
+    else:
+        say("[bold]2. Blind spots[/bold]: none. No region has clearly less than its share of the labels.")
+
+    say(f"[bold]3. Propensities[/bold], {'estimated from the columns' if d.q0_estimated else 'as given'}.")
+    chances = table("", "")
+    low, high = d.interval
+    chances.add_row("smallest chance of a label", f"{d.least_q0:.4f}")
+    chances.add_row("rows with a chance below 0.05, 0.01", f"{100 * d.below_0_05:.1f} %, {100 * d.below_0_01:.1f} %")
+    chances.add_row("labels, and what they are worth weighted", f"{d.revealed:,}, {d.effective_labels:,.0f}")
+    chances.add_row("mean of z/q0 (1 if they are right)", f"{d.mean_weight:.3f} ({low:.3f} to {high:.3f})")
+    chances.show_header = False
+    show(chances)
+    if found.left_out:
+        say("Left out: " + escape(", ".join(f"{column} ({why})" for column, why in found.left_out.items())) + ".")
+    if page is not None:
+        console.print(f"Page: {page}", soft_wrap=True)
+
+
+def _error(found: "PopulationEstimate") -> tuple[str, str]:
+    return f"{100 * found.value:.1f} %", f"{100 * found.low:.1f} to {100 * found.high:.1f} %"

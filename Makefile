@@ -1,5 +1,6 @@
-# make demo    the story in under a minute, and its picture
+# make demo    a whole campaign on a simulated bank, and its report, in under a minute
 # make test    every test
+# make test-label-studio    a round trip through the real Label Studio, in an environment of its own
 # make check   style, types, layers, documentation
 # make bench   speed
 # make docs    the documentation, as a site in site/
@@ -16,7 +17,7 @@ export UNSKEW_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test test-label-studio check bench docs clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -32,26 +33,32 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
+	@rm -rf unskew-demo
 	@$(BIN)/unskew demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -q
+
+test-label-studio: $(READY)
+	@test -x .venv-label-studio/bin/python || $(PYTHON) -m venv .venv-label-studio
+	@.venv-label-studio/bin/python -m pip --disable-pip-version-check -qq install label-studio==1.23.2
+	$(BIN)/python -m pytest -q -m label_studio tests/test_label_studio_server.py
 
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY)
 	@$(PIP) install -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
 clean:
-	rm -rf .venv site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	rm -rf .venv .venv-label-studio unskew-demo site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,6 @@
 """How often the 95 % interval of `population_error` holds the truth, over whole simulated campaigns.
 
-    python -m benchmarks.coverage [--campaigns N] [--measure M] [--jobs J] [--json FILE]
+    python -m benchmarks.coverage [--estimated MODEL ...] [--campaigns N] [--measure M] [--jobs J] [--json FILE]
 
 A campaign: a data set is split into log, pool and test rows; a policy reveals some of the log's labels with known
 propensities; `Unskew` spends a budget on the pool, some of it on audit; and its last model is judged from the labels
@@ -9,6 +9,10 @@ it has. Data sets, policies, budgets and audit shares take turns.
 The truth is the measure on all test and pool rows, every label known; pool rows the model was trained on count by
 their margin without their label. `on test` takes the test rows alone, which no estimate has seen: a fifth
 of the data, it varies by itself, so somewhat less than 95 % of the intervals hold it.
+
+With `--estimated` the same campaign is run again with propensities that `unskew.propensity.estimate` finds from the
+log's (X, z): by its default models, or by one given to it as `model=`. The policies are those whose propensities
+depend on the row, and the tables are Markdown. `benchmarks.estimated` makes them.
 """
 
 import argparse
@@ -19,6 +23,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 
+from benchmarks.estimated import MODELS, found_out, tables
 from unskew.errors import InputError
 from unskew.estimates import MEASURES
 from unskew.experiments.datasets import load
@@ -28,9 +33,13 @@ from unskew.methods.report import campaign, honest_margins, population_error
 
 DATASETS = ("synthetic", "letter", "magic", "covtype", "a5a", "german")
 POLICIES = ("identical", "uniform", "uncertainty", "certainty")
-SEED = 11
-"""Not the one the intervals were made with, which was 7."""
+DEPENDING = ("uniform", "uncertainty", "certainty", "blind-spot")
+"""Policies with different propensities for different rows: what there is to estimate."""
+SEED, SEED_ESTIMATED = 11, 23
+"""Not those the intervals and the estimates were made with."""
 SPENDING = ((100, 0.2), (200, 0.1), (200, 0.2))
+BLOCK = 12
+"""Campaigns on one data set before the next has its turn."""
 ESTIMATORS = (("dr", "wald"), ("mis", "wald"), ("sn", "wald"), ("is", "wald"), ("dr", "bernstein"))
 
 
@@ -40,28 +49,39 @@ def measured(margin, y, measure):
     return float(np.where(y > 0, *top).mean() / np.where(y > 0, *bottom).mean())
 
 
-def one(dataset, number, measure):
-    """Campaign `number` on a data set: the truth, and (value, low, high) by every estimator."""
-    policy, (budget, audit) = POLICIES[number % 4], SPENDING[number // 4 % 3]
-    ((s, seed),) = simulations(load(dataset), policy, 0.5, SEED, [number])
-    method = Unskew(audit=audit, random_state=seed)
-    for _ in pool_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, budget):
-        pass
-    design, X, y, trained = campaign(method, s.X)
-    pool, test = honest_margins(method, X, y, trained)[design.m :], method.model_.decision_function(s.test_X)
+def intervals(method, X, measure):
+    """(value, low, high) by every estimator that has something to go by."""
     found = {}
     for how in ESTIMATORS:
         with suppress(InputError):  # no label to go by: the log alone may show none, or none of a class
-            found[" ".join(how)] = population_error(method, s.X, measure=measure, estimator=how[0], interval=how[1])
-    return {
-        "dataset": dataset,
-        "policy": policy,
-        "budget": budget,
-        "audit": audit,
-        "truth": measured(np.append(pool, test), np.append(s.y, s.test_y), measure),
-        "test": measured(test, s.test_y, measure),
-        "found": {how: (e.value, e.low, e.high) for how, e in found.items()},
-    }
+            e = population_error(method, X, measure=measure, estimator=how[0], interval=how[1])
+            found[" ".join(how)] = (e.value, e.low, e.high)
+    return found
+
+
+def one(dataset, number, measure, models=(), seed=SEED):
+    """Campaign `number` on a data set: the truth, and (value, low, high) by every estimator."""
+    policy, (budget, audit) = (DEPENDING if models else POLICIES)[number % 4], SPENDING[number // 4 % 3]
+    ((s, random),) = simulations(load(dataset), policy, 0.5, seed, [number])
+
+    def run(log, q0):
+        method = Unskew(audit=audit, random_state=random)
+        for _ in pool_rounds(method, log, s.X, q0, s.y.__getitem__, budget):
+            pass
+        design, X, y, trained = campaign(method, s.X)
+        pool, test = honest_margins(method, X, y, trained)[design.m :], method.model_.decision_function(s.test_X)
+        return {
+            "truth": measured(np.append(pool, test), np.append(s.y, s.test_y), measure),
+            "test": measured(test, s.test_y, measure),
+            "found": intervals(method, s.X, measure),
+        }
+
+    estimated = {}
+    for name in models:
+        guess = found_out(s, name, number)
+        estimated[name] = {"found": {}} if guess is None else {**run(*guess[:2]), **guess[2]}
+    what = {"dataset": dataset, "policy": policy, "budget": budget, "audit": audit}
+    return {**what, **run(s.log, s.q0), "estimated": estimated}
 
 
 def summary(runs, how):
@@ -79,9 +99,22 @@ def summary(runs, how):
     }
 
 
+def show(runs, names, measure):
+    print(f"\n{measure}, {len(runs)} campaigns")
+    print(f"  {'':<15}{'':<12}{'estimates':>10}{'coverage':>10}{'on test':>10}{'bias':>10}{'rmse':>10}{'width':>10}")
+    for how in map(" ".join, ESTIMATORS):
+        for name in (*names, "in all"):
+            s = summary([r for r in runs if name in (r["dataset"], "in all")], how)
+            print(
+                f"  {how:<15}{name:<12}{s['runs']:>10}{s['coverage']:>10.3f}{s['on_test']:>10.3f}{s['bias']:>+10.4f}"
+                f"{s['rmse']:>10.4f}{s['width']:>10.4f}"
+            )
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description="Coverage of the intervals.")
     parser.add_argument("--campaigns", type=int, default=1000, help="in all, shared between the data sets")
+    parser.add_argument("--estimated", nargs="+", choices=tuple(MODELS), default=[], help="estimate q0 by these models")
     parser.add_argument("--measure", choices=tuple(MEASURES), default="error")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path, help="also write every campaign to this file")
@@ -94,20 +127,20 @@ def main(arguments=None):
         except InputError as error:
             print(f"  {name} is left out: {error}")
     each = -(-options.campaigns // len(names))
-    runs = joblib.Parallel(options.jobs)(
-        joblib.delayed(one)(name, number, options.measure) for name in names for number in range(each)
-    )
-    print(f"\n{options.measure}, {len(runs)} campaigns")
-    print(f"  {'':<15}{'':<12}{'estimates':>10}{'coverage':>10}{'on test':>10}{'bias':>10}{'rmse':>10}{'width':>10}")
-    for how in map(" ".join, ESTIMATORS):
-        for name in (*names, "in all"):
-            s = summary([r for r in runs if name in (r["dataset"], "in all")], how)
-            print(
-                f"  {how:<15}{name:<12}{s['runs']:>10}{s['coverage']:>10.3f}{s['on_test']:>10.3f}{s['bias']:>+10.4f}"
-                f"{s['rmse']:>10.4f}{s['width']:>10.4f}"
-            )
-    if options.json:
-        options.json.write_text(json.dumps(runs, indent=1) + "\n")
+    seed = SEED_ESTIMATED if options.estimated else SEED
+    runs = []
+    for first in range(0, each, BLOCK):  # all data sets in turn, so that what is written is balanced at any time
+        runs += joblib.Parallel(options.jobs)(
+            joblib.delayed(one)(name, number, options.measure, options.estimated, seed)
+            for name in names
+            for number in range(first, min(first + BLOCK, each))
+        )
+        if options.json:
+            options.json.write_text(json.dumps(runs, indent=1) + "\n")
+    if options.estimated:
+        print(tables(runs, names, DEPENDING, options.estimated, summary))
+    else:
+        show(runs, names, options.measure)
     return runs
 
 

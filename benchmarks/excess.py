@@ -9,6 +9,7 @@ Per cell: (AUC / 2(B + 1) - error with all labels), in points of error. Prints a
 import argparse
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -21,9 +22,20 @@ from unskew.experiments.simulation import REPEATS_A_POPULATION
 from unskew.experiments.tasks import FRESH
 
 PAPER = ("Passive", "DBALw", "DBALwm", "IDBAL")
+POOLED = ("Unskew", "StreamedUnskew", "MarginSampling", "WeightedMarginSampling", "RandomLabels")
 
-Cells = dict[tuple[str, str], dict[str, tuple[float, int, int]]]
-"""AUC, budget and repeats of every method, by data set and policy."""
+
+class Curve(NamedTuple):
+    """A method's mean curve in a cell: its AUC, the cell's budget, and the curve itself."""
+
+    area: float
+    budget: int
+    labels: np.ndarray
+    errors: np.ndarray
+
+
+Cells = dict[tuple[str, str], dict[str, Curve]]
+"""Curves of every method, by data set and policy."""
 
 
 def all_labels(source: Source, seed: int, repeats: int) -> float:
@@ -47,18 +59,14 @@ def read(folder: Path) -> Cells:
         if "labels" in record:
             task = record["task"]
             labels, errors = (np.mean(record[name], axis=0) for name in ("labels", "errors"))
-            area = auc(labels, errors, task["label_budget"])
-            cells.setdefault((task["dataset"], task["policy"]), {})[task["method"]] = (
-                area,
-                task["label_budget"],
-                task["repeats"],
-            )
+            found = Curve(auc(labels, errors, task["label_budget"]), task["label_budget"], labels, errors)
+            cells.setdefault((task["dataset"], task["policy"]), {})[task["method"]] = found
     return cells
 
 
 def excess(cells: Cells, name: str, floor: dict[str, float]) -> float:
     """Mean over cells of the curve's mean height above the floor, in points of error."""
-    heights = [c[name][0] / (2 * (c[name][1] + 1)) - floor[dataset] for (dataset, _), c in cells.items()]
+    heights = [c[name].area / (2 * (c[name].budget + 1)) - floor[dataset] for (dataset, _), c in cells.items()]
     return 100.0 * float(np.mean(heights)) if heights else float("nan")
 
 
@@ -66,23 +74,32 @@ def geometric(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
+def labels_to_match(cell: dict[str, Curve], name: str) -> float:
+    """Labels until a method's curve is where Passive's ends, as a share of Passive's; infinite if it never is."""
+    passive, curve = cell["Passive"], cell[name]
+    there = curve.errors <= passive.errors[-1]
+    return float(curve.labels[np.argmax(there)] / passive.labels[-1]) if there.any() else float("inf")
+
+
 def means(cells: Cells, methods: list[str], floor: dict[str, float]) -> list[str]:
     """Means over the cells of the paper's policies, and over those of the blind spot."""
     lines = [
         "| cells | method | AUC to tuned Passive | to the best of the four | ahead "
-        "| excess, points | to margin sampling | worst cell to margin |",
-        "|---|---|---:|---:|---:|---:|---:|---|",
+        "| labels to Passive's end | excess, points | to margin sampling | worst cell to margin |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---|",
     ]
     for title, blind in (("paper's policies", False), ("blind spot", True)):
         chosen = {k: c for k, c in cells.items() if (k[1] == "blind-spot") == blind}
         above = {name: excess(chosen, name, floor) for name in methods}
         for name in methods if chosen else ():
-            passive = geometric([c[name][0] / c["Passive"][0] for c in chosen.values()])
-            best = [c[name][0] / min(c[four][0] for four in PAPER) for c in chosen.values()]
-            ratio, dataset, policy = max((c[name][0] / c["MarginSampling"][0], *k) for k, c in chosen.items())
+            passive = geometric([c[name].area / c["Passive"].area for c in chosen.values()])
+            best = [c[name].area / min(c[four].area for four in PAPER) for c in chosen.values()]
+            ratio, dataset, policy = max((c[name].area / c["MarginSampling"].area, *k) for k, c in chosen.items())
             ahead = f"{sum(r < 1.0 for r in best)} of {len(best)}"
+            share = float(np.median([labels_to_match(c, name) for c in chosen.values()]))
             lines.append(
-                f"| {title} | {shown(name)} | {passive:.3f} | {geometric(best):.3f} | {ahead} | {above[name]:.2f} "
+                f"| {title} | {shown(name)} | {passive:.3f} | {geometric(best):.3f} | {ahead} "
+                f"| {share:.3f} | {above[name]:.2f} "
                 f"| {above[name] / above['MarginSampling']:.3f} | {ratio:.2f} ({dataset}, {policy}) |"
             )
     return lines
@@ -118,8 +135,9 @@ def main(args: list[str] | None = None) -> None:
         for name in names
     )
     floor = dict(zip(names, joblib.Parallel(n_jobs=-1)(jobs), strict=True))
-    found = [name for name in next(iter(cells.values())) if all(name in c for c in cells.values())]
-    methods = [name for name in found if name not in (*PAPER, "VCDBAL")]
+    found = {name for name in next(iter(cells.values())) if all(name in c for c in cells.values())}
+    methods = [name for name in POOLED if name in found]
+    methods += sorted(found - {*POOLED, *PAPER, "VCDBAL"})
     print("\n".join((each if given.cells else means)(cells, methods, floor)))
 
 

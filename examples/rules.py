@@ -1,6 +1,6 @@
 """Other ways for `Unskew` to pick rows and to weigh labels, beside which docs/method.md shows it.
 
-PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Half,rules:Near,rules:Unaudited,rules:Weighted
+PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Half,rules:Near,rules:Unaudited,rules:Unweighted
 """
 
 import numpy as np
@@ -32,14 +32,8 @@ class Near(Unskew):
         return near[super().doubtful(X[near], k)]
 
 
-class Weighted(Unskew):
-    """Mixture weights over log and pool, tempered: (N / (m q0(x) + n a))^(1/2), a the share drawn at random; mean 1.
-
-    A label that was bought came with probability 1, and so weighs as a row of the log with q0 = 1 does.
-    """
+class Unweighted(Unskew):
+    """Every label counts once, whatever its source."""
 
     def weights(self):
-        m, n = self.log_.m, self.n_
-        q0 = np.concatenate([self.log_.revealed_q0, np.ones(len(self._y) - np.count_nonzero(self.log_.z))])
-        v = ((m + n) / (m * q0 + n * self.audit)) ** 0.5
-        return v / v.mean() if len(v) else v
+        return np.ones(len(self._y))

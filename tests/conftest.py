@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from campaign_folder import Clock, make, move_to, write_tables
+from unskew.campaigns import Campaign
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -59,3 +62,38 @@ def postgresql_url() -> Iterator[str]:
     finally:
         run(bin / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log and a pool."""
+    return write_tables(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="session")
+def made(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign to copy: fitting the first model once is enough."""
+    folder = tmp_path_factory.mktemp("made") / "campaign"
+    make(tables, folder).close()
+    return folder
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def folder(request: pytest.FixtureRequest, made: Path, tmp_path: Path) -> Path:
+    """A campaign that nobody was asked in yet."""
+    copied = tmp_path / "campaign"
+    shutil.copytree(made, copied)
+    if request.param == "postgresql":
+        move_to(request.getfixturevalue("postgresql_url"), copied)
+    return copied
+
+
+@pytest.fixture
+def campaign(folder: Path, clock: Clock) -> Iterator[Campaign]:
+    with Campaign.open(folder, now=clock) as opened:
+        yield opened

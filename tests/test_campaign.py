@@ -1,115 +1,16 @@
 """The rules of a campaign, over SQLite and a real PostgreSQL: real files, and a clock that is set by hand."""
 
 import json
-import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from contextlib import nullcontext
+from datetime import timedelta
 
-import numpy as np
-import polars as pl
 import psycopg
 import pytest
 
-from unskew.campaigns import Campaign, Rejected, State
+from campaign_folder import replayed, told, truth
+from unskew.campaigns import Campaign, Rejected
 from unskew.errors import InputError, StoreError
-
-
-class Clock:
-    def __init__(self):
-        self.time = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self):
-        return self.time
-
-    def on(self, **by):
-        self.time += timedelta(**by)
-
-
-@pytest.fixture(scope="session")
-def tables(tmp_path_factory):
-    """A log that saw mostly x0 > 0, and a pool, with columns of every kind."""
-    folder = tmp_path_factory.mktemp("tables")
-    rng = np.random.default_rng(0)
-
-    def table(rows):
-        x = rng.normal(size=(rows, 2))
-        return pl.DataFrame(
-            {
-                "x0": x[:, 0],
-                "x1": pl.Series(np.where(rng.random(rows) < 0.1, np.nan, x[:, 1])).fill_nan(None),
-                "region": rng.choice(["north", "south", "west"], rows),
-                "member": rng.random(rows) < 0.5,
-                "since": pl.Series(rng.integers(0, 9000, rows)).cast(pl.Date),
-                "seen": pl.Series(rng.integers(0, 2**50, rows)).cast(pl.Datetime("us")),
-            }
-        )
-
-    log = table(200)
-    q0 = np.where(log["x0"] > 0, 0.9, 0.2)
-    paid = [int(x > 0.2) if z else None for x, z in zip(log["x0"], rng.random(200) < q0, strict=True)]
-    log.with_columns(pl.Series("paid", paid), pl.Series("q0", q0)).write_parquet(folder / "log.parquet")
-    pool = table(400).with_columns(pl.int_range(1000, 1400).alias("loan"))
-    pool.write_parquet(folder / "pool.parquet")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def made(tables, tmp_path_factory):
-    """A campaign to copy: fitting the first model once is enough."""
-    folder = tmp_path_factory.mktemp("made") / "campaign"
-    Campaign.create(
-        folder, log=tables / "log.parquet", pool=tables / "pool.parquet", label="paid", propensity="q0", id="loan",
-        budget=60, audit=0.5, lease=timedelta(minutes=10),
-    ).close()  # fmt: skip
-    return folder
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def folder(request, made, tmp_path):
-    """A campaign that nobody was asked in yet."""
-    copied = tmp_path / "campaign"
-    shutil.copytree(made, copied)
-    if request.param == "postgresql":
-        move_to(request.getfixturevalue("postgresql_url"), copied)
-    return copied
-
-
-def move_to(url, folder):
-    """The same campaign under a new id in another store."""
-    from unskew.campaigns.ledger import Ledger
-
-    with Campaign.open(folder) as campaign, Ledger(url) as ledger:
-        name = f"{folder.parent.name}-{datetime.now(UTC).timestamp()}"[-36:]
-        ledger.create(name, campaign.settings)
-        with ledger.writing(name) as write:
-            write.append("started", "", {})
-    (folder / "campaign.json").write_text(json.dumps({"campaign": name, "store": url}))
-    (folder / "ledger.sqlite").unlink()
-
-
-@pytest.fixture
-def campaign(folder, clock):
-    with Campaign.open(folder, now=clock) as opened:
-        yield opened
-
-
-def truth(row):
-    return "1" if row.values["x0"] > 0.2 else "0"
-
-
-def told(rows):
-    return [(k, row.id, truth(row)) for k, row in enumerate(rows, start=1)]
-
-
-def replayed(campaign):
-    return State(campaign.settings["budget"]).replay(campaign.ledger.events(campaign.id))
 
 
 def test_ask_tell_ask(campaign):
@@ -128,15 +29,6 @@ def test_ask_tell_ask(campaign):
     status = campaign.status()
     assert (status.spent, status.leased, status.left, status.rounds) == (10, 10, 40, 2)
     assert replayed(campaign) == campaign.state
-
-
-def test_values_in_the_ledger_are_those_of_the_pool(campaign):
-    from unskew.campaigns.encoding import from_plain
-
-    rows = campaign.ask(20, "ann")
-    places = [campaign.row(row.id).place for row in rows]
-    again = from_plain([row.values for row in rows], campaign.settings["types"])
-    assert again.equals(campaign.pool_frame[places].select(again.columns))
 
 
 def test_audit_probabilities_are_those_of_the_draw(campaign):
@@ -264,6 +156,66 @@ def test_undo_takes_back_ones_own_last_answer(campaign):
     assert replayed(campaign) == campaign.state
 
 
+def test_undo_of_a_certain_row_may_be_said_twice_and_that_row_comes_first(campaign):
+    rows = campaign.ask(4, "ann")
+    campaign.tell(told(rows[:3]), "ann")
+    with pytest.raises(InputError, match="only your last answer"):
+        campaign.undo("ann", rows[1].id)
+    for _ in range(2):
+        assert campaign.undo("ann", rows[2].id).id == rows[2].id
+        assert campaign.status().spent == 2
+    assert campaign.undo("ann", rows[1].id).id == rows[1].id
+    assert [row.id for row in campaign.hand_out(4, "ann")] == [rows[1].id, rows[2].id, rows[3].id]
+    with pytest.raises(InputError, match="only your last answer"):
+        campaign.undo("bob", rows[1].id)
+    assert replayed(campaign) == campaign.state
+
+
+def test_answers_in_and_the_next_rows_out_in_one_transaction(campaign):
+    campaign.plan(6)
+    first = campaign.hand_out(2, "ann")
+    before = len(campaign.ledger.events(campaign.id))
+    done, after = campaign.exchange(told(first), 2, "ann")
+    assert done.answered == 2 and not {row.id for row in after} & {row.id for row in first}
+    assert len(campaign.ledger.events(campaign.id)) == before + 3
+    assert campaign.exchange(told(first), 2, "ann")[1] == after  # sent again: nothing new
+    with pytest.raises(Rejected):
+        campaign.exchange([(1, after[0].id, "1"), (2, "nonsense", "1")], 2, "ann")
+    with pytest.raises(InputError, match="n must be at least 1"):
+        campaign.exchange(told(after), 0, "ann")
+    assert campaign.status().spent == 2
+    assert replayed(campaign) == campaign.state
+
+
+def test_a_refusal_costs_no_replay(campaign, monkeypatch):
+    rows = campaign.ask(3, "ann")
+    kept = campaign.state
+    with pytest.raises(Rejected):
+        campaign.answer("nonsense", "1", "ann")
+    assert campaign.state is kept
+    monkeypatch.setattr("unskew.campaigns.live.Transaction.append_all", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        campaign.tell(told(rows), "ann")
+    assert campaign.state is not kept and campaign.state == kept
+
+
+def test_what_was_written_and_not_committed_is_forgotten(campaign, monkeypatch):
+    rows = campaign.ask(3, "ann")
+    before = replayed(campaign)
+    from unskew.campaigns.live import Transaction
+
+    append = Transaction.append_all
+
+    def fail_after(self, events):
+        append(self, events)
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Transaction, "append_all", fail_after)
+    with pytest.raises(StoreError, match="disk is full"):
+        campaign.tell(told(rows), "ann")
+    assert campaign.state == before == replayed(campaign)
+
+
 def test_a_round_closes_when_all_is_answered_skipped_or_expired(campaign, clock):
     rows = campaign.ask(6, "ann")
     assert campaign.close_due() == 0
@@ -274,8 +226,8 @@ def test_a_round_closes_when_all_is_answered_skipped_or_expired(campaign, clock)
     assert campaign.close_due() == 0
     closed = campaign.state.batches[0].closed
     assert closed["labels"] == 4
-    (labels, estimate), *_ = campaign.history()
-    assert labels == 4 and estimate.low <= estimate.value <= estimate.high
+    (none, _), (labels, estimate) = campaign.history()
+    assert none == 0 and labels == 4 and estimate.low <= estimate.value <= estimate.high
     assert campaign.status().error["value"] == estimate.value
     campaign.answer(rows[5].id, truth(rows[5]), "ann")  # counts from the next fit on
     assert campaign.method().labels_ == 5
@@ -290,19 +242,17 @@ def test_planned_rows_wait_for_whoever_asks(campaign):
 
 
 def test_a_plan_that_came_too_late_is_thrown_away(folder, campaign, clock, monkeypatch):
-    draft = campaign._draft
+    draft = campaign._rounds._draft
 
     def slow(k):
         found = draft(k)
         if len(campaign.state.batches) == 0:
             with Campaign.open(folder, now=clock) as other:
-                monkeypatch.setattr(other, "_planning", campaign_without_lock)
+                monkeypatch.setattr(other.folder, "planning", nullcontext)
                 other.ask(4, "bob")
         return found
 
-    from contextlib import nullcontext as campaign_without_lock
-
-    monkeypatch.setattr(campaign, "_draft", slow)
+    monkeypatch.setattr(campaign._rounds, "_draft", slow)
     rows = campaign.ask(4, "ann")
     assert [(b.number, len(b.ids)) for b in campaign.state.batches] == [(1, 4), (2, 4)]
     assert {row.round for row in rows} == {2}
@@ -346,64 +296,6 @@ def test_ten_threads_share_one_object(campaign):
         ids = [id for mine in pool.map(work, [f"t{k}" for k in range(10)]) for id in mine]
     assert len(ids) == len(set(ids)) == 40 == campaign.status().spent
     assert replayed(campaign) == campaign.state
-
-
-REFIT = """
-import sys, numpy as np, polars as pl, hashlib
-from unskew.campaigns import Campaign
-with Campaign.open(sys.argv[1]) as campaign:
-    model = campaign.model()
-    print(hashlib.sha256(campaign.method().model_.posterior_.mode.tobytes()).hexdigest())
-    print(hashlib.sha256(model.predict_proba(pl.read_parquet(sys.argv[2])).tobytes()).hexdigest())
-    print(campaign._fitting.digest(campaign._snapshot()[0]))
-"""
-
-
-def test_ledger_and_log_refit_the_very_same_model_elsewhere(folder, tables, clock, tmp_path):
-    with Campaign.open(folder, now=clock) as campaign:
-        for name in ("ann", "bob", "eve"):
-            rows = campaign.ask(8, name)
-            campaign.tell([*told(rows)[:6], (7, rows[6].id, None)], name)
-        campaign.tell([(1, rows[0].id, "0" if truth(rows[0]) == "1" else "1")], "eve", force_correct=True)
-        campaign.model()
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    for name in ("campaign.json", "ledger.sqlite", "log.parquet"):
-        if (folder / name).exists():
-            shutil.copy(folder / name, elsewhere)
-
-    def refit(at):
-        command = [sys.executable, "-c", REFIT, str(at), str(tables / "pool.parquet")]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-    assert refit(elsewhere) == refit(folder)  # the second from its cache, after five fits in another process
-    with Campaign.open(elsewhere, now=clock) as moved:
-        assert len(moved.hand_out(2, "ann")) == 1
-        with pytest.raises(StoreError, match="pool.parquet is missing"):
-            moved.ask(30, "ann")
-
-
-def test_a_broken_or_missing_cache_is_made_again(folder, clock):
-    with Campaign.open(folder, now=clock) as campaign:
-        rows = campaign.ask(6, "ann")
-        campaign.tell(told(rows), "ann")
-        before = campaign.predict(campaign.pool_frame)
-    for file in (folder / "cache").iterdir():
-        file.write_bytes(file.read_bytes()[:100])
-    with Campaign.open(folder, now=clock) as campaign:
-        assert campaign.predict(campaign.pool_frame).equals(before)
-        assert len(campaign.ask(4, "ann")) == 4
-    shutil.rmtree(folder / "cache")
-    with Campaign.open(folder, now=clock) as campaign:
-        assert campaign.predict(campaign.pool_frame).equals(before)
-        assert len(campaign.ask(4, "ann")) == 4
-
-
-def test_predict_gives_id_class_and_probability(campaign):
-    found = campaign.predict(campaign.pool_frame)
-    assert found.columns == ["loan", "prediction", "probability"]
-    assert set(found["prediction"]) == {"0", "1"}
-    assert found["probability"].is_between(0, 1).all()
 
 
 def test_tokens(campaign):

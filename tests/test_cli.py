@@ -31,14 +31,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_help_lists_the_commands_and_is_what_no_argument_shows(here: Path) -> None:
     run = shell("--help", cwd=here)
     assert run.returncode == 0
-    assert "demo" in run.stdout and "curve" in run.stdout
+    assert all(f"  {name} " in run.stdout for name in ("demo", "audit", "start", "ask", "tell", "serve", "curve"))
+    assert "..." not in run.stdout.partition("Commands:")[2]  # every line is told to its end
     assert shell(cwd=here).stdout == run.stdout
 
 
 def test_help_loads_nothing_heavy(here: Path) -> None:
     code = (
-        "import sys; from unskew.cli import main; main(['--help']); main(['curve', '--help']); "
-        "print([m for m in ('numba', 'matplotlib', 'sklearn', 'polars', 'numpy', 'pooch') if m in sys.modules])"
+        "import sys; from unskew.cli import main; [main([name, '--help']) for name in ('curve', 'ask', 'start')]; "
+        "main(['--help']); "
+        "heavy = ('numba', 'matplotlib', 'sklearn', 'polars', 'numpy', 'pooch', 'sqlalchemy', 'fastapi'); "
+        "print([m for m in heavy if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-1] == "[]"
@@ -83,9 +86,9 @@ def test_help_names_every_data_set_policy_and_method() -> None:
         ([*CELL, "--plot", "curve.gif"], "curve.png"),
         ([*CELL, "--plot", "nowhere/curve.png"], "'nowhere' does not exist"),
         (["curve", "--dataset", "magic", "--policy", "uniform", "--data-dir", "nowhere"], "'nowhere' does not exist"),
-        (["demo", "--out", "picture"], "picture.png"),
-        (["demo", "--banks", "1"], "banks must be at least 2"),
-        (["demo", "--budget", "3"], "budget must be at least 10"),
+        (["demo", "--seed", "-1"], "'--seed'"),
+        (["ask"], "Missing argument 'DIR'"),
+        (["ask", "bank", "-n", "many"], "'-n'"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2_and_leaves_nothing(
@@ -109,7 +112,7 @@ def test_a_folder_that_may_not_be_written_to_is_refused_before_the_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    assert main(["demo"]) == 2
+    assert main([*CELL, "--plot", "curve.png"]) == 2
     assert "may not be written to" in capsys.readouterr().err
 
 
@@ -152,22 +155,3 @@ def test_curve_reads_the_data_files(data_dir: Path, capsys: pytest.CaptureFixtur
     assert main([*args, "--data-dir", str(data_dir)]) == 0
     (points,) = json.loads(capsys.readouterr().out)["methods"].values()
     assert 0.2 < points[-1]["error"] < 0.5
-
-
-def test_demo_tells_its_story_and_draws_it(here: Path) -> None:
-    run = shell("demo", "--banks", "2", "--budget", "60", cwd=here)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert "The naive model" in run.stdout
-    assert all(name in run.stdout for name in METHODS)
-    assert run.stdout.rstrip().endswith(str(here / "unskew-demo.png"))
-    assert (here / "unskew-demo.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_demo_as_json_and_the_log_does_mislead(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--banks", "2", "--budget", "60", "--json", "--out", "story.svg"]) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert Path(record["picture"]) == here / "story.svg"
-    assert record["naive"]["everyone"] > record["naive"]["own"] + 0.1
-    assert record["all_labels"]["everyone"] < record["naive"]["everyone"] - 0.1
-    assert record["log"]["granted_like_of_revealed"] > 2 * record["log"]["granted_like_of_applicants"]
-    assert list(record["methods"]) == list(record["parameters"]) == list(METHODS)

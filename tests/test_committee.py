@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 from unskew import LoggedData, Unskew
@@ -26,7 +26,7 @@ MODELS = {
     "boosting": HistGradientBoostingClassifier(max_iter=15, min_samples_leaf=5),
     "logistic": LogisticRegression(),
     "forest": RandomForestClassifier(n_estimators=5),
-    "sgd": SGDClassifier(loss="log_loss"),
+    "sgd": make_pipeline(MaxAbsScaler(), SGDClassifier(loss="log_loss")),  # descent wants features of one size
     "svm": LinearSVC(),
     "pipeline": make_pipeline(StandardScaler(with_mean=False), LogisticRegression()),
 }
@@ -74,11 +74,15 @@ class TestContract:
             assert population_error(named).value == pytest.approx(population_error(signed).value, abs=0.1)
 
     def test_population_error(self, model):
-        s = scene(rows=1500)
-        m = Unskew(model=model, audit=0.5, random_state=0).start(s.log)
-        m.tell(s.y[m.ask(s.X, s.q0, 40)])
-        found = population_error(m, s.X)
-        assert found.low < s.error(m) < found.high and found == population_error(m, s.X)
+        inside = 0
+        for seed in range(5):
+            s = scene(seed, rows=1500)
+            m = Unskew(model=model, audit=0.5, random_state=seed).start(s.log)
+            m.tell(s.y[m.ask(s.X, s.q0, 40)])
+            found = population_error(m, s.X)
+            assert found == population_error(m, s.X)
+            inside += found.low < s.error(m) < found.high
+        assert inside >= 4  # of 95 % intervals; five or four are inside 98 times in 100
 
     def test_stream(self, model):
         s = scene()

@@ -142,7 +142,11 @@ def test_the_command_prints_and_writes_a_page(run: typer.Typer, capsys: pytest.C
     run(args=[*OPTIONS, "--html", "audit.html"], standalone_mode=False)
     out = capsys.readouterr().out
     assert "1,500 rows" in out and "naive model, on everyone" in out and "income < 2" in out
-    assert out.rstrip().endswith(str(Path("audit.html").resolve()))
+    *_, page, step = out.splitlines()
+    assert page == f"Page: {Path('audit.html').resolve()}"
+    assert step == (
+        "next: unskew start campaign --log loans.csv --pool pool.csv --label outcome --propensity q0 --id id"
+    )
     assert Path("audit.html").read_text().rstrip().endswith("</html>")
     assert [path.name for path in Path().iterdir() if "part" in path.name] == []
 
@@ -151,6 +155,7 @@ def test_the_command_as_json(run: typer.Typer, capsys: pytest.CaptureFixture[str
     run(args=[*OPTIONS, "--json"], standalone_mode=False)
     told = json.loads(capsys.readouterr().out)
     assert told["rows"] == 1500 and told["page"] is None and told["blind_spots"][0]["rule"]["text"].startswith("income")
+    assert told["next"][:4] == ["start", "campaign", "--log", "loans.csv"]
 
 
 @pytest.mark.parametrize(("page", "told"), [("audit.pdf", "must end in .html"), ("none/audit.html", "does not exist")])

@@ -194,3 +194,29 @@ def test_wide_rows_are_projected():
 def test_bad_labels():
     with pytest.raises(InputError, match="y must have two classes; got 3"):
         BayesianLogistic().fit(np.eye(3), [0, 1, 2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_log_that_misleads_is_overruled_by_few_labels(seed):
+    """Most labels come from one half, where the second feature means the opposite of what it means for the others.
+
+    Counting every label once, the log's many outvote the bought few; weights by thinness let them speak.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(3000, 12))
+    seen = X[:, 0] > 0
+    y = np.where(X[:, 1] * np.where(seen, 1.0, -2.0) + rng.normal(size=3000) > 0, 1.0, -1.0)
+    q0 = np.where(seen, 0.8, 0.01)
+    log = LoggedData(X[:1000], y[:1000], rng.random(1000) < q0[:1000], q0[:1000])
+
+    def error(kind):
+        method = kind(random_state=0).start(log)
+        left = np.arange(2000)
+        for _ in range(6):
+            asked = left[method.ask(X[1000:][left], q0[1000:][left], k=20)]
+            method.tell(y[1000:][asked])
+            left = np.setdiff1d(left, asked)
+        return np.mean(method.model_.predict(X[1000:]) != y[1000:])
+
+    unweighted = type("Unweighted", (Unskew,), {"weights": lambda self: np.ones(len(self._y))})
+    assert error(Unskew) < error(unweighted)

@@ -43,6 +43,30 @@ def test_normalise_and_clip_compose():
     assert v.tolist() == [1.0, 3.0, 50.0], "inputs are left alone"
 
 
+@given(st.lists(probability, min_size=1, max_size=60), st.integers(0, 30), st.randoms(use_true_random=False))
+def test_thinness_is_the_mixture_with_the_rate_of_buying(q0, bought, random):
+    log = np.array(q0)
+    got = np.array([random.choice(q0) for _ in range(bought)])
+    v = weights.thinness(log, log, got)
+    assert v.mean() == pytest.approx(1.0) and (v > 0).all()
+    nothing = weights.thinness(log, log, [])
+    assert nothing == pytest.approx(weights.normalise(weights.importance(log) ** 0.5))
+    # where the whole log has one propensity there is nothing to weigh
+    assert weights.thinness(np.full(5, 0.3), np.full(2, 0.3), np.full(3, 0.3)) == pytest.approx(np.ones(5))
+
+
+def test_thinness_settles_as_a_blind_spot_is_filled():
+    """Half the rows at q0 = 0.5, half at 0.01: 100 labels bought in the thin half make both halves count alike."""
+    log = np.repeat([0.5, 0.01], 100)
+    ratios = []
+    for bought in (0, 20, 98, 400):
+        v = weights.thinness(log, np.array([0.5, 0.01]), np.full(bought, 0.01))
+        ratios.append(v[1] / v[0])
+    assert ratios[0] == pytest.approx(50**0.5)
+    assert ratios[2] == pytest.approx((100 / (2 + 196)) ** 0.5)
+    assert ratios == sorted(ratios, reverse=True)
+
+
 def test_effective_sample_size_is_between_one_and_the_number_of_rows():
     assert weights.effective_sample_size(np.full(9, 4.0)) == pytest.approx(9.0)
     assert weights.effective_sample_size([1e6, 1.0, 1.0]) == pytest.approx(1.0, abs=1e-4)

@@ -34,6 +34,8 @@ def wald(parts: list[tuple[float, Part]], rows_variance: float, level: float) ->
     z sqrt(variance): unequal weights can draw Wilson's middle too far up. Sources are put together as Zou and
     Donner (2008) do: the squares of the distances add up.
 
+    Examples
+    --------
     >>> none_in_20 = Part(mean=0.0, variance=0.0, terms=20, span=1.0, draws=20, mid=0.5, width=1.0)
     >>> [round(d, 3) for d in wald([(1.0, none_in_20)], 0.0, 0.95)]
     [0.0, 0.161]

@@ -109,7 +109,8 @@ def estimate(
     in which every row is revealed needs no model: q0 = 1.
 
     Where at least nine rows in ten are distinct, equal rows are taken for copies and share a fold;
-    elsewhere they are what a few discrete features give, and are spread.
+    elsewhere they are what a few discrete features give, and are spread. Folds run in parallel inside
+    `with joblib.parallel_config(n_jobs=...)`.
 
     Parameters
     ----------
@@ -126,8 +127,8 @@ def estimate(
     random_state : int or Generator, optional
         Decides the folds, and what is random in the default models.
 
-    Folds run in parallel inside `with joblib.parallel_config(n_jobs=...)`.
-
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 2))
     >>> z = rng.random(400) < np.where(X[:, 0] > 0, 0.8, 0.2)

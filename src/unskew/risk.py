@@ -50,6 +50,8 @@ def importance_sampling(loss: ArrayLike, z: ArrayLike, Q: ArrayLike, source: Arr
     source : array of length N, optional
         The row's b. Left out, all rows are of one source.
 
+    Examples
+    --------
     >>> importance_sampling([1.0, 0.0, np.nan, 0.0], [1, 1, 0, 1], [0.5, 0.5, 0.5, 1.0]).value
     0.5
     """

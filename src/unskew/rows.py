@@ -87,6 +87,8 @@ def keys(X: Rows) -> list[bytes]:
 def grown(buffer: Any, used: int, new: Any) -> Any:
     """A buffer whose first `used` rows are kept and followed by `new`; room doubles, so n rows cost O(n).
 
+    Examples
+    --------
     >>> grown(np.array([1.0, 2.0]), 2, np.array([3.0])).tolist()[:3]
     [1.0, 2.0, 3.0]
     """

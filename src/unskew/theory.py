@@ -356,6 +356,8 @@ def requirements(domain: Domain, m: int, epsilon: float, delta: float) -> Requir
     and 0 where the log alone is enough. The first is only the leading term: for nu = 0 it is 0,
     while Theorem 3 still asks for about theta~ zeta log n log(|H| / delta).
 
+    Examples
+    --------
     >>> X = Domain(p=[0.5, 0.3, 0.2], eta=[0.1, 0.9, 0.9], Q0=[0.1, 0.5, 0.9], H=[[1, 1, 1], [0, 1, 1], [0, 0, 1]])
     >>> [round(v) for v in requirements(X, m=30, epsilon=0.2, delta=0.05)]
     [3, 277, 16, 44, 3, 105]

@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike
 from unskew.errors import InputError
 from unskew.rows import Bools, Floats
 
+BINS = 10
+"""Of propensities, in `thinness`: each holds about as many rows of the log."""
+
 
 def importance(Q: ArrayLike) -> Floats:
     """Importance sampling, eq. (1): v(x) = 1 / Q(x).
@@ -107,6 +110,45 @@ def largest(m: float, n: float, xi: float) -> float:
     if not least > 0.0:
         raise InputError(f"m xi + n must be positive; got m = {m}, n = {n}, xi = {xi}. Pass a positive xi or some n.")
     return (m + n) / least
+
+
+def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
+    """Mixture weights over the log and all that was bought, tempered by a square root, mean 1.
+
+    ::
+
+        v(x) ~ (N / sum_b n_b Q_b(x))^(1/2)
+
+    Rows of a pool are chosen, not drawn: no Q_b(x) is known beyond the rows asked for. In its place stands the rate at
+    which rows of about the same q0 were bought. Log and pool are of one population, so a bin of q0 that holds a share s
+    of the log's rows holds n s of the pool's, and n Q(x) is the number bought in it, over s. The full weight would be
+    right for a model that cannot bend; one that can needs less of it, and pays for it in variance.
+
+    Parameters
+    ----------
+    q0 : array
+        Propensities of all rows of the log.
+    revealed, bought : array
+        Propensities of its labelled rows, and of the rows bought, in the order of the weights.
+
+    Examples
+    --------
+    >>> q0 = np.array([0.9, 0.9, 0.1, 0.1])
+    >>> thinness(q0, revealed=[0.9, 0.9, 0.1], bought=[]).round(2).tolist()        # the third is worth three
+    [0.6, 0.6, 1.8]
+    >>> thinness(q0, revealed=[0.9, 0.9, 0.1], bought=[0.1, 0.1]).round(2).tolist()   # no longer
+    [1.06, 1.06, 0.96, 0.96, 0.96]
+    """
+    log, revealed, bought = (np.asarray(q, dtype=np.float64) for q in (q0, revealed, bought))
+    if not len(revealed) + len(bought):
+        return np.empty(0)
+    revealed, bought = (np.clip(q, log.min(), log.max()) for q in (revealed, bought))  # into a bin that has rows
+    each = np.concatenate((revealed, bought))
+    edges = np.unique(np.quantile(log, np.arange(1, BINS) / BINS, method="nearest"))
+    share = np.bincount(np.digitize(log, edges), minlength=len(edges) + 1) / len(log)
+    number = np.bincount(np.digitize(bought, edges), minlength=len(edges) + 1)
+    rate = number / np.maximum(share, 1.0 / len(log))
+    return normalise((len(log) * each + rate[np.digitize(each, edges)]) ** -0.5)
 
 
 def _never_revealed(q: Floats, what: str) -> InputError:

@@ -1,5 +1,7 @@
 """A new campaign from two files: everything checked first, then written, the mark that it is one last."""
 
+from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,8 @@ def create(
     lease: timedelta,
     seed: int,
 ) -> None:
-    """Make the folder a campaign. Cut short at any point it is none, and the same call makes it anew."""
+    """Make the folder a campaign, or leave all as it was. Killed at any point, the same call makes it anew."""
+    folder.check_free()
     named = {name.lower(): name for name in METHODS}
     if method.lower() not in named:
         raise unknown("method", method, METHODS)
@@ -52,38 +55,41 @@ def create(
     pool_frame = check_pool(log_frame, read_table(pool, text=text), label, propensity, id)
     features = feature_columns(log_frame, label, propensity, id)
     holds = kinds(log_frame)
-    folder.prepare()
-    put(folder.log, log_frame.write_parquet)
-    put(folder.pool, pool_frame.write_parquet)
-    settings: dict[str, Any] = {
-        "version": unskew.__version__,
-        "method": named[method.lower()],
-        "budget": budget,
-        "audit": audit,
-        "lease_seconds": lease.total_seconds(),
-        "seed": seed,
-        "label": label,
-        "propensity": propensity,
-        "id": id,
-        "classes": pair,
-        "kinds": {name: holds[name] for name in features},
-        "types": _shown_types(pool_frame, label, propensity),
-        "log_rows": log_frame.height,
-        "log_sha256": digest(folder.log),
-        "pool_rows": pool_frame.height,
-        "pool_sha256": digest(folder.pool),
-    }
-    fitting = Fitting(folder, settings)
-    fitting.method(
-        []
-    )  # the first model, so that the first ask need not wait, and what cannot be fitted is refused here
-    _ = fitting.pool
-    campaign = str(uuid4())
-    with Ledger(folder.url(store)) as ledger:
+    with ExitStack() as opened:
+        ledger = None if store is None else opened.enter_context(Ledger(store))  # first: is it there at all?
+        opened.enter_context(folder.making())
+        put(folder.log, log_frame.write_parquet)
+        put(folder.pool, pool_frame.write_parquet)
+        settings: dict[str, Any] = {
+            "version": unskew.__version__,
+            "method": named[method.lower()],
+            "budget": budget,
+            "audit": audit,
+            "lease_seconds": lease.total_seconds(),
+            "seed": seed,
+            "label": label,
+            "propensity": propensity,
+            "id": id,
+            "classes": pair,
+            "kinds": {name: holds[name] for name in features},
+            "types": _shown_types(pool_frame, label, propensity),
+            "log_rows": log_frame.height,
+            "log_sha256": digest(folder.log),
+            "pool_rows": pool_frame.height,
+            "pool_sha256": digest(folder.pool),
+        }
+        fitting = Fitting(folder, settings)
+        fitting.method([])  # the first ask need not wait for it, and what cannot be fitted is refused here
+        try:
+            error = asdict(fitting.error([], []))
+        except InputError:  # no label of the log came at random
+            error = None
+        campaign = str(uuid4())
+        ledger = ledger or opened.enter_context(Ledger(folder.url(None)))
         ledger.create(campaign, settings)
         with ledger.writing(campaign) as write:
-            write.append("started", "", {})
-    folder.finish(campaign, store)
+            write.append("started", "", {"error": error})
+        folder.finish(campaign, store)
 
 
 def _shown_types(pool: pl.DataFrame, label: str, propensity: str | None) -> dict[str, str]:

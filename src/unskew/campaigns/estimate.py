@@ -1,15 +1,20 @@
 """The error of a campaign's model on the whole population, from its log and from what was asked, answered or not."""
 
+import os
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Protocol
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from unskew.estimates import Audit, Design, PopulationEstimate, population
 from unskew.methods.base import Method
 from unskew.methods.report import honest_margins
-from unskew.rows import Rows, stack
+from unskew.rows import Floats, Rows, stack, take
+
+BLOCK = 20_000
+"""Rows of the pool that are judged at a time."""
 
 
 class AskedRow(Protocol):
@@ -52,22 +57,48 @@ def rounds_of(asked: Iterable[AskedRow]) -> tuple[Audit, ...]:
     return tuple(rounds)
 
 
-def population_error_of(
-    method: Method, X_pool: Rows, asked: Iterable[AskedRow], *, measure: str = "error", level: float = 0.95
-) -> PopulationEstimate:
-    """A measure of the method's model on the population, with an interval.
+@dataclass(frozen=True)
+class Judged:
+    """Every row of log and pool: the model's margin, not knowing the row's own label, and the label, 0 if unknown."""
 
-    `method` has adopted the answers so far, with their places in the pool as `positions`. Raises `InputError` where no
-    label came at random: nothing revealed in the log, no audited row answered.
+    margin: Floats
+    y: Floats
+
+
+def judged(method: Method, X_pool: Rows) -> Judged:
+    """What the method's model says of everyone.
+
+    `method` has adopted the answers so far, with their places in the pool as `positions`.
     """
-    log = method.log_
-    design = Design(log.z, log.q0, X_pool.shape[0], rounds_of(asked))
-    y = np.zeros(log.m + design.n)
-    y[: log.m] = log.y
-    trained = [np.flatnonzero(log.z)]
+    log, n = method.log_, X_pool.shape[0]
+    trained, rows, labels = [np.flatnonzero(log.z)], [take(log.X, log.z)], [log.y[log.z]]
     for batch in method.rounds_:
         assert batch.positions is not None
         trained.append(log.m + batch.positions)
-        y[trained[-1]] = batch.y
-    margin = honest_margins(method, stack([log.X, X_pool]), y, np.concatenate(trained))
-    return replace(population(design, margin, y, measure=measure, level=level), q0_estimated=log.q0_estimated)
+        rows.append(batch.X)
+        labels.append(batch.y)
+    at, y = np.concatenate(trained), np.zeros(log.m + n)
+    y[at] = np.concatenate(labels)
+    model: Any = method.model_
+
+    def margins(start: int) -> Floats:
+        return np.asarray(model.decision_function(X_pool[start : start + BLOCK]))
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # a large pool takes seconds: every core has its share
+        of_pool = threads.map(margins, range(0, n, BLOCK))
+        margin = np.concatenate([model.decision_function(log.X), *of_pool])
+    margin[at] = honest_margins(method, stack(rows), y[at], np.arange(len(at)))
+    return Judged(margin, y)
+
+
+def population_error_of(
+    method: Method, everyone: Judged, asked: Iterable[AskedRow], *, measure: str = "error", level: float = 0.95
+) -> PopulationEstimate:
+    """A measure of the method's model on the population, with an interval.
+
+    Raises `InputError` where no label came at random: nothing revealed in the log, no audited row answered.
+    """
+    log = method.log_
+    design = Design(log.z, log.q0, len(everyone.y) - log.m, rounds_of(asked))
+    found = population(design, everyone.margin, everyone.y, measure=measure, level=level)
+    return replace(found, q0_estimated=log.q0_estimated)

@@ -6,27 +6,29 @@ Everything kept in the cache folder can be deleted at any time: it is made again
 import hashlib
 import json
 import threading
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-import joblib
 import numpy as np
 import polars as pl
 import sklearn
 from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import unskew
+from unskew.campaigns.cache import Cache, save
 from unskew.campaigns.encoding import encoder, features, from_plain, to_plain
-from unskew.campaigns.files import label_texts, row_ids
-from unskew.campaigns.folder import Folder, put
+from unskew.campaigns.estimate import Judged, judged, population_error_of
+from unskew.campaigns.files import label_texts
+from unskew.campaigns.folder import Folder
 from unskew.campaigns.state import Row
 from unskew.data import LoggedData, signs
+from unskew.estimates import PopulationEstimate
 from unskew.methods.base import Method, Round
 from unskew.methods.rivals import MarginSampling, WeightedMarginSampling
 from unskew.methods.unskew import Unskew
@@ -36,8 +38,9 @@ from unskew.rows import Floats, Ints, Rows, as_rows
 METHODS: dict[str, type[Unskew]] = {c.__name__: c for c in (Unskew, MarginSampling, WeightedMarginSampling)}
 """Methods that pick from a pool and know with what probability they asked."""
 
-KEPT_MODELS = 3
 CHUNK = 100_000
+TREE_ROWS = 20_000
+"""Of a longer log, so many rows tell what Q0 is elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,10 @@ class Fitting:
 
     def __init__(self, folder: Folder, settings: dict[str, Any]) -> None:
         self.folder, self.settings = folder, settings
+        self._cache = Cache(folder.cache)
         self._lock = threading.RLock()
         self._fitted: tuple[str, Method] | None = None
+        self._judged: tuple[str, Judged] | None = None
 
     @cached_property
     def log_frame(self) -> pl.DataFrame:
@@ -77,12 +82,6 @@ class Fitting:
     def pool_frame(self) -> pl.DataFrame:
         """The pool as read. It may be large: it is compared to the bit when its features are made, not each time."""
         return self.folder.read(self.folder.pool, self.settings["pool_rows"], None)
-
-    def in_pool(self, id: str) -> bool:
-        """Whether the pool has a row of that id."""
-        if not self.folder.pool.exists():
-            return False
-        return id in row_ids(self.pool_frame, self.settings["id"])
 
     @cached_property
     def encoder(self) -> Any:
@@ -100,10 +99,11 @@ class Fitting:
             return LoggedData(X, y, q0=frame[settings["propensity"]].to_numpy(), classes=classes)
         revealed = np.array([label is not None for label in y])
 
-        def make() -> Floats:
-            return estimate(X, revealed, random_state=np.random.default_rng([settings["seed"], 0])).q0
+        def make(path: Path) -> None:
+            with threadpool_limits(1):  # sums in one order, whatever the number of cores
+                save(path, estimate(X, revealed, random_state=np.random.default_rng([settings["seed"], 0])).q0)
 
-        q0 = self._array("propensities.npy", (len(y),), lambda path: _save(path, make()))
+        q0 = self._cache.array(f"propensities-{self.digest([])}.npy", (len(y),), make)
         return LoggedData(X, y, q0=np.array(q0), classes=classes, q0_estimated=True)
 
     @cached_property
@@ -121,7 +121,7 @@ class Fitting:
                     rows = as_rows(features(self.encoder, frame.slice(start, CHUNK)), name="the pool")
                     file.write(rows.tobytes())
 
-        return self._array("features.npy", shape, make)
+        return self._cache.array("features.npy", shape, make)
 
     def digest(self, answered: Sequence[Row]) -> str:
         """A name for the model these answers lead to: it is the same wherever it is fitted."""
@@ -137,7 +137,7 @@ class Fitting:
         name = self.digest(answered)
         with self._lock:
             if self._fitted is None or self._fitted[0] != name:
-                self._fitted = name, self._cached(f"model-{name}.joblib", lambda: self._adopt(answered))
+                self._fitted = name, self._cache.method(f"model-{name}", lambda: self._adopt(answered))
             return self._fitted[1]
 
     @cached_property
@@ -147,10 +147,10 @@ class Fitting:
         def start() -> Method:
             method = METHODS[self.settings["method"]](random_state=self.settings["seed"])
             method.audit = self.settings["audit"]
-            with threadpool_limits(1):  # sums in one order, whatever the number of cores
+            with threadpool_limits(1):
                 return method.start(self.log, self.settings["pool_rows"])
 
-        return self._cached(f"start-{self.digest([])}.joblib", start)
+        return self._cache.method(f"start-{self.digest([])}", start)
 
     def _adopt(self, answered: Sequence[Row]) -> Method:
         started = self._started
@@ -168,7 +168,7 @@ class Fitting:
         labels = np.array([row.label for row in answered], dtype=object)
         return Round(
             X,
-            np.ones(k),
+            self._q0(X) if k else np.ones(0),
             signs(labels, self.log.classes) if k else np.empty(0),
             everything,
             everything,
@@ -176,6 +176,16 @@ class Fitting:
             positions=np.array([row.place for row in answered], dtype=np.intp),
             audit=np.array([row.rule == "audit" for row in answered], dtype=bool),
         )
+
+    def _q0(self, X: Rows) -> Floats:
+        """Q0 at rows of the pool, read off the log's by a tree: what weights need to know of them, estimates do not."""
+        return np.asarray(np.exp(self._q0_tree.predict(X)))
+
+    @cached_property
+    def _q0_tree(self) -> Any:
+        log = self.log
+        tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
+        return tree.fit(log.X[:TREE_ROWS], np.log(log.q0[:TREE_ROWS]))
 
     def plan(self, answered: Sequence[Row], asked: Sequence[int], round: int, k: int) -> Plan:
         """The next round: k rows, or all there are, of those not asked yet."""
@@ -205,57 +215,17 @@ class Fitting:
         """Columns in, classes out: the encoder and the model as one fitted scikit-learn object."""
         return Pipeline([("features", self.encoder), ("model", self.method(answered).model_)])
 
-    def _array(self, name: str, shape: tuple[int, ...], make: Callable[[Path], None]) -> Any:
-        """An array from the cache, made if it is missing or not whole."""
-        path = self.folder.cache / name
-        for attempt in range(2):
-            try:
-                found = np.load(path, mmap_mode="r")
-                if found.shape == shape:
-                    return found
-            except (OSError, ValueError, EOFError):
-                pass
-            if not attempt:
-                self._put(path, make)
-        raise AssertionError(f"{path} was written and cannot be read")
+    def predict(self, answered: Sequence[Row], frame: pl.DataFrame) -> pl.DataFrame:
+        """The class of every row and the probability of the positive one, beside the id where there is one."""
+        model, named = self.pipeline(answered), self.settings["id"]
+        columns = [frame[named]] if named in frame.columns else []
+        labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)
+        return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
 
-    def _cached(self, name: str, make: Callable[[], Method]) -> Method:
-        """A method from the cache; made and kept if it is missing, broken, or no method."""
-        path = self.folder.cache / name
-        found = _load(path)
-        if found is None:
-            made = found = make()
-            self._put(path, lambda beside: joblib.dump(made, beside))
-            models = sorted(self.folder.cache.glob("model-*.joblib"), key=_age)
-            for old in models[:-KEPT_MODELS]:
-                old.unlink(missing_ok=True)
-        return found
-
-    def _put(self, path: Path, write: Callable[[Path], Any]) -> None:
-        self.folder.cache.mkdir(exist_ok=True)
-        put(path, write)
-
-
-def _age(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:  # somebody else cleared it away
-        return 0.0
-
-
-def _save(path: Path, array: Floats) -> None:
-    with open(path, "wb") as file:
-        np.save(file, array)
-
-
-def _load(path: Path) -> Method | None:
-    """What was cached; a file that is broken, or from another version, counts as none."""
-    if not path.exists():
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            found = joblib.load(path)
-    except Exception:  # unpickling raises whatever it likes
-        return None
-    return found if isinstance(found, Method) else None
+    def error(self, answered: Sequence[Row], rows: Sequence[Row], *, measure: str = "error") -> PopulationEstimate:
+        """A measure of the model after these answers on the population; `rows` are all that were asked for."""
+        name, method = self.digest(answered), self.method(answered)
+        with self._lock:
+            if self._judged is None or self._judged[0] != name:
+                self._judged = name, judged(method, self.pool)
+            return population_error_of(method, self._judged[1], rows, measure=measure)

@@ -80,6 +80,8 @@ class Ledger:
     Opening creates or migrates the tables. Safe to use from several threads and processes at once; a transaction
     that was not committed, for whatever reason, leaves no trace.
 
+    Examples
+    --------
     >>> import tempfile
     >>> ledger = Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.sqlite")
     >>> ledger.create("c", {"budget": 10})
@@ -194,7 +196,11 @@ def _engine(url: URL) -> Engine:
             event.listen(engine, "begin", _begin_sqlite)
         else:
             engine = create_engine(
-                url, json_serializer=serialise, pool_pre_ping=True, connect_args={"connect_timeout": PATIENCE}
+                url,
+                json_serializer=serialise,
+                pool_pre_ping=True,
+                isolation_level="READ COMMITTED",  # who waited for the lock must see what its holder wrote
+                connect_args={"connect_timeout": PATIENCE},
             )
             event.listen(engine, "connect", _prepare_postgresql)
     except (ImportError, NoSuchModuleError) as error:

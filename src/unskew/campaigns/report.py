@@ -2,7 +2,7 @@
 
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,35 +11,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unskew.campaigns.blind_spots import blind_spots, coverage
 from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.chart import Point, error_chart
-from unskew.campaigns.estimate import population_error_of
+from unskew.campaigns.filling import BlindSpots
 from unskew.campaigns.folder import put
-from unskew.campaigns.state import Row
 from unskew.errors import InputError
 from unskew.estimates import PopulationEstimate
 from unskew.propensity import diagnose
 
 MEASURES = {
-    "error": "wrong on everyone",
     "precision": "right where it says “{positive}”",
     "recall": "of all “{positive}”, found",
 }
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A region where the log had too few labels: shares in per cent of everyone and of the labels, then and now."""
-
-    rule: str
-    population: float
-    before: float
-    after: float
-    rows: int
-    log_labels: int
-    chosen: int
-    audit: int
 
 
 @dataclass(frozen=True)
@@ -79,34 +62,34 @@ def render(facts: dict[str, Any]) -> str:
 def gather(campaign: Campaign) -> dict[str, Any]:
     """Everything the page says. The same ledger gives the same page."""
     state, settings = campaign.state, campaign.settings
-    rows = list(state.rows.values())
     answered = state.answered()
-    before, now = _estimate(campaign, []), _estimate(campaign, rows)
-    history = [(0, before), *campaign.history()] + ([(state.spent, now)] if answered else [])
-    points = {labels: _point(labels, found) for labels, found in history if found is not None}
-    drawn = [points[labels] for labels in sorted(points)]
-    spots = _spots(campaign, answered)
+    history, now = dict(campaign.history()), _error(campaign)
+    before = history.get(0)
+    if now is not None:
+        history[state.spent] = now
+    points = [_point(labels, found) for labels, found in sorted(history.items())]
+    spots = BlindSpots(campaign).filled(answered)
     return {
         "name": campaign.folder.path.resolve().name,
         "headline": headline(now, state.spent, state.budget),
-        "before": _percent(before),
-        "now": _percent(now),
-        "measures": _measures(campaign) if now else [],
+        "before": before and _percent(before),
+        "now": now and _percent(now),
+        "measures": _measures(campaign, now),
         "spent": state.spent,
         "budget": state.budget,
         "skipped": state.skipped,
         "open": len(state.open),
         "rounds": len(state.batches),
         "closed": sum(batch.closed is not None for batch in state.batches),
-        "charts": [error_chart(drawn, state.budget, narrow=narrow) for narrow in (False, True)] if drawn else [],
-        "points": drawn,
+        "charts": [error_chart(points, state.budget, narrow=narrow) for narrow in (False, True)] if points else [],
+        "points": points,
         "rules": Counter(row.rule for row in answered),
         "spots": spots,
-        "most": max([1.0, *(max(spot.population, spot.before, spot.after) for spot in spots)]),
+        "most": 100 * max([0.01, *(max(s.population_share, s.share_before, s.share_now) for s in spots)]),
         "workers": _workers(campaign),
         "log": asdict(diagnose(campaign.method().log_)),
         "settings": settings,
-        "model": campaign._fitting.digest(answered),
+        "model": campaign.digest(),
         "events": state.last,
         "until": _minute(campaign.ledger.events(campaign.id, state.last - 1)[-1].at),
         "versions": _versions(),
@@ -129,26 +112,21 @@ def headline(now: PopulationEstimate | None, spent: int, budget: int) -> str:
     )
 
 
-def _estimate(campaign: Campaign, rows: Sequence[Row]) -> PopulationEstimate | None:
-    """From what was asked, answered or not; from the log alone where nothing was."""
-    fitting = campaign._fitting
+def _error(campaign: Campaign) -> PopulationEstimate | None:
     try:
-        return population_error_of(
-            fitting.method([row for row in rows if row.status == "answered"]), fitting.pool, rows
-        )
+        return campaign.error()
     except InputError:  # no label came at random
         return None
 
 
-def _measures(campaign: Campaign) -> list[tuple[str, dict[str, str]]]:
-    found = []
+def _measures(campaign: Campaign, now: PopulationEstimate | None) -> list[tuple[str, dict[str, str]]]:
+    if now is None:
+        return []
+    positive = campaign.settings["classes"][1]
+    found = [("wrong on everyone", _percent(now))]
     for measure, words in MEASURES.items():
-        try:
-            one = _percent(campaign.error(measure))
-        except InputError:  # nobody is said to be of the class
-            continue
-        assert one is not None
-        found.append((words.format(positive=campaign.settings["classes"][1]), one))
+        with suppress(InputError):  # nobody is said to be of the class
+            found.append((words.format(positive=positive), _percent(campaign.error(measure))))
     return found
 
 
@@ -156,49 +134,10 @@ def _point(labels: int, found: PopulationEstimate) -> Point:
     return Point(labels, 100 * found.value, 100 * found.low, 100 * found.high)
 
 
-def _percent(found: PopulationEstimate | None) -> dict[str, str] | None:
-    if found is None:
-        return None
+def _percent(found: PopulationEstimate) -> dict[str, str]:
     shares = {"value": found.value, "low": found.low, "high": found.high}
     told = {name: f"{100 * share:.1f}" for name, share in shares.items()}
     return {**told, "level": f"{100 * found.level:g}", "worth": f"{found.effective_sample_size:.0f}"}
-
-
-def _spots(campaign: Campaign, answered: Sequence[Row]) -> list[Spot]:
-    """The log's blind spots, in everyone: the rows of log and pool together."""
-    settings, log = campaign.settings, campaign.log_frame
-    kinds = settings["kinds"]
-    known = log[settings["label"]].is_not_null().to_numpy()
-    rules = [spot.rule for spot in blind_spots(log, kinds, known)]
-    everyone = pl.concat([log.select(list(kinds)), campaign.pool_frame.select(list(kinds))], how="vertical_relaxed")
-    masks = {
-        rule: _marks(log.height, everyone.height, [row.place for row in answered if row.rule == rule])
-        for rule in ("chosen", "audit")
-    }
-    old = _marks(0, everyone.height, np.flatnonzero(known))
-    counted = [coverage(rules, everyone, mask) for mask in (old, old | masks["chosen"] | masks["audit"])]
-    spots = []
-    for then, now in zip(*counted, strict=True):
-        inside = then.rule.mask(everyone)
-        spots.append(
-            Spot(
-                rule=str(then.rule).replace("_", " "),
-                population=100 * then.population_share,
-                before=100 * then.label_share,
-                after=100 * now.label_share,
-                rows=then.rows,
-                log_labels=then.labels,
-                chosen=int((inside & masks["chosen"]).sum()),
-                audit=int((inside & masks["audit"]).sum()),
-            )
-        )
-    return spots
-
-
-def _marks(offset: int, rows: int, places: Any) -> Any:
-    marks = np.zeros(rows, dtype=bool)
-    marks[offset + np.asarray(places, dtype=np.intp)] = True
-    return marks
 
 
 def _workers(campaign: Campaign) -> list[Worker]:

@@ -83,13 +83,15 @@ class State:
     rows: dict[str, Row] = field(default_factory=dict)
     batches: list[Batch] = field(default_factory=list)
     open: dict[str, Row] = field(default_factory=dict)
-    """Rows waiting or leased, in the order they were planned."""
+    """Rows waiting or leased, in the order they were planned; what was taken back comes before that."""
     people: dict[str, Person] = field(default_factory=dict)
     done: dict[str, list[str]] = field(default_factory=dict)
     """Ids that each annotator answered or skipped and may still take back, latest last."""
     spent: int = 0
     """Rows answered."""
     skipped: int = 0
+    errors: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """The error as it was estimated from so many labels, 0 for the log alone; what was written last comes last."""
 
     @property
     def left(self) -> int:
@@ -125,7 +127,7 @@ class State:
         self.last = event.id
 
     def _started(self, event: Event, body: dict[str, Any]) -> None:
-        pass
+        self._estimated(0, body.get("error"))
 
     def _planned(self, event: Event, body: dict[str, Any]) -> None:
         number = body["round"]
@@ -155,16 +157,23 @@ class State:
     def _undone(self, event: Event, body: dict[str, Any]) -> None:
         row = self.rows[body["id"]]
         self._reopen(row)
+        self.open = {row.id: row, **self.open}
         row.status, row.holder, row.lease_until = "leased", event.actor, datetime.fromisoformat(body["until"])
 
     def _closed(self, event: Event, body: dict[str, Any]) -> None:
         self.batches[body["round"] - 1].closed = body
+        self._estimated(body["labels"], body["error"])
 
     def _invited(self, event: Event, body: dict[str, Any]) -> None:
         self.people[body["name"]] = Person(body["name"], body["role"], body["token_sha256"])
 
     def _revoked(self, event: Event, body: dict[str, Any]) -> None:
         self.people.pop(body["name"], None)
+
+    def _estimated(self, labels: int, error: dict[str, Any] | None) -> None:
+        if error is not None:
+            self.errors.pop(labels, None)
+            self.errors[labels] = error
 
     def _finish(self, row: Row, label: str | None, event: Event) -> None:
         row.status = "skipped" if label is None else "answered"

@@ -21,8 +21,8 @@ class Status:
     """Where a campaign stands.
 
     `spent` labels of `budget` are in; `open` rows are asked for and not answered: `waiting` for somebody, `leased`, or
-    `expired`, which go to whoever asks next. `left` rows may still be planned. `error` is the estimate written when
-    the last round closed.
+    `expired`, which go to whoever asks next. `left` rows may still be planned. `error` is the estimate written last:
+    when a round closed, before that from the log alone; None while no label came at random.
     """
 
     method: str
@@ -57,7 +57,6 @@ def status_of(state: State, settings: dict[str, Any], now: datetime) -> Status:
             counts.setdefault(row.holder, [0, 0, 0])[2] += 1
     expired = sum(row.expired(now) for row in state.open.values())
     waiting = sum(row.status == "waiting" for row in state.open.values())
-    closed = [batch.closed for batch in state.batches if batch.closed is not None]
     return Status(
         method=settings["method"],
         budget=state.budget,
@@ -69,10 +68,10 @@ def status_of(state: State, settings: dict[str, Any], now: datetime) -> Status:
         expired=expired,
         left=min(state.left, settings["pool_rows"] - len(state.rows)),
         rounds=len(state.batches),
-        closed=len(closed),
+        closed=sum(batch.closed is not None for batch in state.batches),
         log_rows=settings["log_rows"],
         pool_rows=settings["pool_rows"],
         classes=list(settings["classes"]),
-        error=max(closed, key=lambda c: (c["labels"], c["round"]))["error"] if closed else None,
+        error=next(reversed(state.errors.values()), None),
         annotators={name: Work(*count) for name, count in sorted(counts.items())},
     )

@@ -1,6 +1,6 @@
 """Answers as they come in: which are new, which say the same again, and what is wrong with the others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,20 +29,25 @@ def judge(
     records: Sequence[Record],
     classes: Sequence[str],
     *,
-    in_pool: Callable[[str], bool],
+    in_pool: Callable[[Collection[str]], set[str]],
     force_correct: bool = False,
 ) -> tuple[list[Draft], Told]:
-    """The events (kind, body) that take in all records; `Rejected` with every problem if one cannot be taken."""
+    """The events (kind, body) that take in all records; `Rejected` with every problem if one cannot be taken.
+
+    `in_pool` says which of some ids rows of the pool have.
+    """
     problems: list[tuple[int, str]] = []
     drafts: list[Draft] = []
     first: dict[str, tuple[int, str | None]] = {}
     counts = {"answered": 0, "skipped": 0, "corrected": 0, "repeated": 0}
     places = state.left
+    strange = {id for _, id, _ in records if id not in state.rows}
+    known = in_pool(strange) if strange else set()
     for line, id, said in records:
         label = None if said is None else canonical(said, classes)
         row = state.rows.get(id)
         if row is None:
-            told = f"row {id!r} was never asked for" if in_pool(id) else f"unknown id {id!r}"
+            told = f"row {id!r} was never asked for" if id in known else f"unknown id {id!r}"
             problems.append((line, f"{told}. Answer rows that `ask` gave out."))
         elif said is not None and label is None:
             problems.append(

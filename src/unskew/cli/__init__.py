@@ -7,16 +7,20 @@ from typing import Annotated
 import typer
 
 from unskew import __version__
+from unskew.cli.audit import audit
 from unskew.cli.curve import curve
 from unskew.cli.data import app as data
 from unskew.cli.demo import demo
+from unskew.cli.labelling import ask, tell
 from unskew.cli.reproduce import reproduce
+from unskew.cli.results import export, predict, report, status
+from unskew.cli.serve import serve
+from unskew.cli.start import start
 from unskew.errors import UnskewError
 
 app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-app.command()(demo)
-app.command()(curve)
-app.command()(reproduce)
+for command in (demo, audit, start, ask, tell, serve, status, report, predict, export, curve, reproduce):
+    app.command()(command)
 app.add_typer(data, name="data")
 
 
@@ -41,7 +45,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         status = app(args=words or ["--help"], prog_name="unskew", standalone_mode=False)
     except UnskewError as error:
-        return _refuse(str(error))
+        return _refuse(str(error), getattr(error, "problems", ()))
     except typer.TyperException as error:  # an unknown option, a number that is not one
         return _refuse(error.format_message())
     if status == 130:
@@ -49,6 +53,11 @@ def main(args: Sequence[str] | None = None) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, problems: Sequence[tuple[int, str]] = ()) -> int:
+    """One line; of a file of answers, one for each line of it that is wrong."""
+    if problems:
+        message = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}, nothing was changed:"
     print(" ".join(message.split()), file=sys.stderr)
+    for line, problem in problems:
+        print(f"line {line}: {' '.join(problem.split())}", file=sys.stderr)
     return 2

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unskew.cli.campaign import say_next
 from unskew.cli.progress import waiting
 from unskew.errors import InputError
 
@@ -37,10 +38,20 @@ def audit(
     with waiting("looking at the log"):
         found = audit_log(log, label, propensity, id, seed=seed)
     page = None if html is None else _write_page(found, log.name, html)
+    step = _next(log, label, propensity, id)
     if as_json:
-        print(json.dumps({"log": str(log), **found.as_dict(), "page": None if page is None else str(page)}, indent=1))
+        where = None if page is None else str(page)
+        print(json.dumps({"log": str(log), **found.as_dict(), "page": where, "next": step}, indent=1))
     else:
         _print(found, log.name, page)
+        say_next(*step)
+
+
+def _next(log: Path, label: str, propensity: str | None, id: str | None) -> list[str]:
+    """A campaign on this log. Its folder and its pool are not known here: the names are to be changed."""
+    named = {"--label": label, "--propensity": propensity, "--id": id}
+    columns = [word for option, column in named.items() if column is not None for word in (option, column)]
+    return ["start", "campaign", "--log", str(log), "--pool", str(log.with_name("pool.csv")), *columns]
 
 
 def _check_page(path: Path) -> None:

@@ -1,112 +1,125 @@
-"""`unskew demo`: the whole idea on a simulated bank, in under a minute, with a picture."""
+"""`unskew demo`: a whole campaign on a simulated bank, from the log's audit to the report."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.curve import records
-from unskew.cli.progress import progress
+from unskew.cli.campaign import Json, command, print_json, say_next
+from unskew.cli.progress import progress, waiting
+from unskew.errors import InputError
 
 if TYPE_CHECKING:
-    from unskew.experiments.demo import Story
+    from unskew.campaigns.example.story import Step
+    from unskew.campaigns.log_audit import LogAudit
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where the picture goes: a .png, .pdf or .svg file.")] = Path(
-        "unskew-demo.png"
+    out: Annotated[Path, typer.Option(help="Folder to make for the files, the campaign and its report.")] = Path(
+        "unskew-demo"
     ),
+    files: Annotated[bool, typer.Option("--files", help="Only write log.csv, pool.csv and truth.csv there.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
-    budget: Annotated[int, typer.Option(help="Labels that may be bought.")] = 300,
-    banks: Annotated[int, typer.Option(help="Simulated banks to average over.")] = 40,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the story.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """The idea on a simulated bank, in seconds, with a picture."""
-    from unskew.cli.pictures import checked, save, story_picture
-    from unskew.experiments.demo import tell
+    """A whole campaign on a simulated bank, in seconds.
 
-    checked(out)
-    with progress("running 4 methods") as report:
-        story = tell(seed=seed, budget=budget, banks=banks, progress=report)
-    picture = save(story_picture(story), out)
-    if as_json:
-        print(json.dumps(_plain(story, seed) | {"picture": str(picture)}, indent=1))
-    else:
-        _print_story(story, picture)
+    unskew demo
 
+    unskew demo --files --out bank-files
 
-def _plain(story: "Story", seed: int) -> dict[str, Any]:
-    z, liked = story.bank.revealed, story.bank.loans.granted_like
-    return {
-        "seed": seed,
-        "budget": story.budget,
-        "banks": story.banks,
-        "log": {
-            "rows": len(z),
-            "revealed": int(z.sum()),
-            "granted_like_of_applicants": float(liked.mean()),
-            "granted_like_of_revealed": float(liked[: len(z)][z].mean()),
-        },
-        "naive": asdict(story.naive),
-        "all_labels": asdict(story.all_labels),
-        "parameters": {name: {"C": C, "eta": eta} for name, (C, eta) in story.parameters.items()},
-        "methods": records(story.curves),
-    }
+    unskew demo --json > demo.json
+    """
+    from unskew.campaigns.example import ID, LABEL, PROPENSITY, copy_files
+
+    if out.exists() and not files:
+        raise InputError(f"{str(out)!r} exists already. Remove it, or name another folder with --out.")
+    written = copy_files(out)
+    if files:
+        if as_json:
+            print_json({"files": [str(path) for path in written]})
+        else:
+            print("\n".join(map(str, written)))
+            say_next("audit", written[0], "--label", LABEL, "--propensity", PROPENSITY, "--id", ID)
+        return
+    _campaign(out, seed, as_json)
 
 
-def _print_story(story: "Story", picture: Path) -> None:
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.table import Table
-
-    console = Console(highlight=False, width=min(100, Console().width))
-    log = _plain(story, 0)["log"]
+def _campaign(out: Path, seed: int, as_json: bool) -> None:
+    from unskew.campaigns.example.story import BUDGET, ROUND, begin, look, steps
+    from unskew.campaigns.report import write_report
 
     def say(text: str) -> None:
-        console.print(Padding(text, (0, 0, 1, 0)))
+        if not as_json:
+            print(text, flush=True)
 
-    def table(*headings: str) -> Table:
-        grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for k, heading in enumerate(headings):
-            grid.add_column(heading, justify="right" if k else "left")
-        return grid
+    with waiting("looking at the log"):
+        audit = look()
+    say(_the_log(audit))
+    with waiting("fitting the first model"):
+        campaign = begin(out / "bank", seed)
+    found: list[Step] = []
+    with campaign:
+        say(_the_question(BUDGET))
+        with progress("asking and answering") as report:
+            for step in steps(campaign, seed):
+                found.append(step)
+                report(step.labels, BUDGET)
+                if step.labels % (2 * ROUND) < ROUND or step.labels == BUDGET:
+                    say(_row(step))
+        with waiting("writing the report"):
+            headline = write_report(campaign, out / "report.html")
+    if as_json:
+        print_json(_plain(audit, found, headline, out))
+    else:
+        say(_the_answer(audit, found, out))
 
-    def show(grid: Table) -> None:
-        console.print(Padding(grid, (0, 0, 1, 2)))
 
-    say("[bold]1. The log.[/bold] A simulated bank knows who repaid only where its officer granted the loan.")
-    who = table("", "applicants", "outcome known")
-    who.add_row("in the log", f"{log['rows']}", f"{log['revealed']}")
-    liked, shown = log["granted_like_of_applicants"], log["granted_like_of_revealed"]
-    who.add_row("liked by the officer", f"{100 * liked:.0f} %", f"{100 * shown:.0f} %")
-    who.add_row("all others", f"{100 * (1 - liked):.0f} %", f"{100 * (1 - shown):.0f} %")
-    show(who)
-
-    naive, best = story.naive, story.all_labels
-    say(
-        f"[bold]2. The naive model[/bold], a logistic regression on the granted loans, looks good: it is wrong on "
-        f"{100 * naive.own:.0f} % of them. For everyone it is wrong on {100 * naive.everyone:.0f} %."
+def _the_log(audit: "LogAudit") -> str:
+    spot = audit.blind_spots[0]
+    return (
+        f"A simulated bank knows who repaid only where its officer lent: {audit.labels} of {audit.rows} applicants.\n"
+        f"A model of those loans looks good. It is wrong on {_percent(audit.apparent.value)} of applicants like them.\n"
+        f"But where {spot.rule} there are {100 * spot.population_share:.0f} % of all applicants\n"
+        f"and {100 * spot.label_share:.0f} % of the labels: a blind spot.\n"
     )
-    errors = table("test error", "everyone", "liked by the officer", "all others")
-    for name, e in (("naive model", naive), ("had all outcomes been known", best)):
-        errors.add_row(name, *(f"{100 * value:.1f} %" for value in (e.everyone, e.granted_like, e.denied_like)))
-    show(errors)
 
-    say(
-        "[bold]3. Buying labels.[/bold] Four methods start from the same log and may grant about "
-        f"{story.budget} further loans to learn from. Error on everyone, in %, by labels bought: means of "
-        f"{story.banks} simulated banks, ± one standard error. C and eta were chosen on other banks."
+
+def _the_question(budget: int) -> str:
+    return (
+        f"Two people may find out {budget} further outcomes. unskew says whose.\n\n"
+        "  labels   wrong on everyone   95 % interval    truth (known here: the bank is simulated)"
     )
-    marks = [story.budget // 6, story.budget // 3, story.budget]
-    bought = table("method", "C", "eta", *(f"{mark} labels" for mark in marks))
-    for name, points in story.curves.items():
-        C, eta = story.parameters[name]
-        cells = [
-            f"{100 * error:.1f} ± {100 * se:.1f}" if points[-1].labels >= mark else f"(ends at {points[-1].labels:.0f})"
-            for mark, (error, se) in ((mark, story.at(name, mark)) for mark in marks)
-        ]
-        bought.add_row(name, "-" if name == "Passive" else f"{C:g}", f"{eta:g}", *cells)
-    show(bought)
-    console.print(f"Picture: {picture}", soft_wrap=True)
+
+
+def _row(step: "Step") -> str:
+    found = step.estimate
+    interval = f"{100 * found.low:.0f} to {_percent(found.high)}"
+    return f"  {step.labels:6d}   {_percent(found.value):>17}   {interval:>13}   {_percent(step.truth):>6}"
+
+
+def _the_answer(audit: "LogAudit", found: "list[Step]", out: Path) -> str:
+    first, last = found[0], found[-1]
+    held = "holds" if last.estimate.low <= last.truth <= last.estimate.high else "does not hold"
+    return (
+        f"\nA model of the loans looked {_percent(audit.apparent.value)} wrong. With the log's labels weighted it was "
+        f"wrong on {_percent(first.truth)} of everyone,\nafter {last.labels} more labels on {_percent(last.truth)}; "
+        f"the interval, made without knowing that, {held} it. {last.skipped} rows were skipped.\n\n"
+        f"report: {out / 'report.html'}\n"
+        f"next: {command('status', out / 'bank')}"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _plain(audit: "LogAudit", found: "list[Step]", headline: str, out: Path) -> dict[str, Any]:
+    return {
+        "audit": audit.as_dict(),
+        "steps": [asdict(step) for step in found],
+        "headline": headline,
+        "campaign": str(out / "bank"),
+        "report": str(out / "report.html"),
+    }

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unskew.experiments.datasets import scaled
-from unskew.rows import Bools, Floats
+from unskew.rows import Floats
 
-FEATURES = ("income", "debt ratio", "years employed", "age", "past arrears")
 LEAST, MOST = 0.005, 0.9
 """The officer's propensities: now and then a loan to anyone, never a certain one."""
 
@@ -17,19 +16,13 @@ LEAST, MOST = 0.005, 0.9
 class Loans:
     """Applicants, in the order in which they came.
 
-    X holds the features scaled to [-1, 1] and, last, a constant 1 (the methods have no intercept);
-    `units` the same features as a person reads them. y is +1 for a loan that is, or would be, repaid.
+    X holds income, debt ratio, years employed, age and past arrears, scaled to [-1, 1], and last a constant 1 (the
+    paper's methods have no intercept). y is +1 for a loan that is, or would be, repaid.
     """
 
     X: Floats
     y: Floats
     q0: Floats
-    units: dict[str, Floats]
-
-    @property
-    def granted_like(self) -> Bools:
-        """The profile the officer likes: at least an even chance of a loan."""
-        return self.q0 >= 0.5
 
 
 def applicants(n: int = 6000, seed: int | Sequence[int] = 0) -> Loans:
@@ -42,7 +35,7 @@ def applicants(n: int = 6000, seed: int | Sequence[int] = 0) -> Loans:
     >>> loans = applicants(1000)
     >>> loans.X.shape, float(loans.q0.min()), float(loans.q0.max())
     ((1000, 6), 0.005, 0.9)
-    >>> bool(0.35 < loans.granted_like.mean() < 0.45)
+    >>> bool(0.35 < (loans.q0 >= 0.5).mean() < 0.45)
     True
     """
     rng = np.random.default_rng(seed)
@@ -51,7 +44,6 @@ def applicants(n: int = 6000, seed: int | Sequence[int] = 0) -> Loans:
     income = np.clip(18.0 + 0.25 * (age - 20.0) + 0.5 * employed + rng.gamma(2.0, 9.0, n), 12.0, 120.0)
     debt = 100.0 * rng.beta(1.3, 1.3, n)
     arrears = np.minimum(rng.poisson(0.8, n), 6).astype(np.float64)
-    units = dict(zip(FEATURES, (income, debt, employed, age, arrears), strict=True))
 
     liking = (income - 40.0) / 9.0 + (employed - 10.0) / 6.0 - 0.9 * arrears
     granted_like = 1.0 / (1.0 + np.exp(-3.0 * liking))
@@ -63,5 +55,5 @@ def applicants(n: int = 6000, seed: int | Sequence[int] = 0) -> Loans:
     odds = granted_like * mortgage + (1.0 - granted_like) * burden
     y = np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-2.0 * odds)), 1.0, -1.0)
 
-    features = scaled(np.column_stack(list(units.values())))
-    return Loans(np.column_stack([features, np.ones(n)]), y, q0, units)
+    features = scaled(np.column_stack([income, debt, employed, age, arrears]))
+    return Loans(np.column_stack([features, np.ones(n)]), y, q0)

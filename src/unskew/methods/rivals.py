@@ -17,6 +17,9 @@ class RandomLabels(Unskew):
     def doubtful(self, X: Rows, k: int) -> Ints:
         return np.asarray(self._rng.choice(X.shape[0], k, replace=False), dtype=np.int64)
 
+    def weights(self) -> Floats:
+        return np.ones(len(self._y))
+
 
 class MarginSampling(RandomLabels):
     """The rows of the pool nearest to the boundary, from a warm start that takes the log as it is."""

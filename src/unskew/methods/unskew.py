@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from unskew import weights
 from unskew.bayes import BayesianLogistic
 from unskew.classifiers import check_classifier
 from unskew.committee import BootstrapCommittee
@@ -38,6 +39,9 @@ class Unskew(Method):
     - On a **pool** (`ask(X, q0, k)`) the k rows with the least |mu| / s are asked for, one after the other: each pick
       shrinks s around it as its label will, so that a batch is not k copies of one row. A share `audit`
       of all labels goes to rows drawn at random from the others; without any label yet, all of them do.
+
+    Labels are weighed by the mixture of log and rounds, tempered (`weights.thinness`): where the log reveals much, one
+    label more or less says little; where it is thin, each counts for many rows of the population.
 
     Every row asked for carries the probability with which it was (`rounds_[k].p`): 1 for chosen rows, the
     chance of the draw for audited ones. That is what error estimates for the whole population rest on.
@@ -82,7 +86,7 @@ class Unskew(Method):
         rng, given = self._rng, self.model
         model = BayesianLogistic(random_state=rng) if given is None else BootstrapCommittee(given, random_state=rng)
         self._model = model.prepare(log.X, log.classes)
-        self._X, self._y = log.revealed_X, log.revealed_y
+        self._X, self._y, self._q0 = log.revealed_X, log.revealed_y, log.revealed_q0
         self._chosen_at = 0
         self._fit()
 
@@ -142,6 +146,7 @@ class Unskew(Method):
         bought = batch.queried
         self._X = stack([self._X, take(batch.X, bought)])
         self._y = np.concatenate((self._y, batch.y[bought]))
+        self._q0 = np.concatenate((self._q0, batch.q0[bought]))
         self._fit()
 
     def _fit(self) -> None:
@@ -152,8 +157,9 @@ class Unskew(Method):
         self._model.update(self._X, self._y, self.weights(), choose=choose)
 
     def weights(self) -> Floats:
-        """What each label counts for, the log's first."""
-        return np.ones(len(self._y))
+        """What each label counts for, the log's first: rows that log and rounds have covered thinly count for more."""
+        logged = int(np.count_nonzero(self.log_.z))
+        return weights.thinness(self.log_.q0, self._q0[:logged], self._q0[logged:])
 
     @property
     def model_(self) -> Any:

@@ -1,0 +1,128 @@
+"""`unskew status`, `report`, `predict` and `export`: what a campaign has come to."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unskew.cli.campaign import Dir, Json, checked_out, in_words, next_step, print_json, say_next
+from unskew.cli.progress import waiting
+from unskew.errors import InputError
+
+if TYPE_CHECKING:
+    from unskew.campaigns import Status
+
+
+def status(dir: Dir, as_json: Json = False) -> None:
+    """Where a campaign stands: labels, rows out, people, error.
+
+    unskew status bank
+
+    unskew status bank --json
+    """
+    from unskew.campaigns import Campaign
+
+    with Campaign.open(dir) as campaign, waiting("closing rounds"):
+        campaign.close_due()
+        found = campaign.status()
+        step = next_step(campaign, dir)
+    if as_json:
+        print_json({**found.as_dict(), "next": step})
+    else:
+        _print(found)
+        say_next(*step)
+
+
+def report(
+    dir: Dir,
+    out: Annotated[Path | None, typer.Option(help="The page to write. Default: report.html in DIR.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The campaign as one page: error, blind spots, model card.
+
+    unskew report bank
+
+    unskew report bank --out bank.html
+    """
+    from unskew.campaigns import Campaign
+    from unskew.campaigns.report import write_report
+
+    path = checked_out(dir / "report.html" if out is None else out)
+    with Campaign.open(dir) as campaign, waiting("writing the report"):
+        campaign.close_due()
+        said = write_report(campaign, path)
+        step = next_step(campaign, dir)
+    if as_json:
+        print_json({"report": str(path), "headline": said, "next": step})
+    else:
+        print(said)
+        print(f"report: {path}")
+        say_next(*(step if step[0] != "report" else ("predict", dir, "new.csv", "--out", "predictions.csv")))
+
+
+def predict(
+    dir: Dir,
+    rows: Annotated[Path, typer.Argument(metavar="ROWS", help="Rows with the pool's columns. CSV or Parquet.")],
+    out: Annotated[Path | None, typer.Option(help="A .csv or .parquet file. Default: print CSV.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The likelier class of new rows, and how likely it is.
+
+    unskew predict bank new.parquet --out predictions.parquet
+
+    unskew predict bank new.csv > predictions.csv
+    """
+    from unskew.campaigns import Campaign
+    from unskew.campaigns.files import read_table
+    from unskew.campaigns.folder import put
+
+    if out is not None and checked_out(out).suffix not in (".csv", ".parquet"):
+        raise InputError(f"--out must end in .csv or .parquet; got {out.name!r}. Try {out.stem}.csv.")
+    with Campaign.open(dir) as campaign, waiting("predicting"):
+        named = campaign.settings["id"]
+        found = campaign.predict(read_table(rows, text=[] if named is None else [named]))
+    if out is not None:
+        put(out, found.write_parquet if out.suffix == ".parquet" else found.write_csv)
+    if as_json:
+        print_json({"rows": found.height, **({"out": str(out)} if out else {"predictions": found.to_dicts()})})
+    elif out is None:
+        print(found.write_csv(), end="")
+    else:
+        print(f"{found.height} predictions in {out}")
+        say_next("export", dir)
+
+
+def export(
+    dir: Dir,
+    out: Annotated[Path | None, typer.Option(help="Folder for the files. Default: export in DIR.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The model for scikit-learn and ONNX, the ledger as Parquet.
+
+    unskew export bank
+
+    unskew export bank --out model
+    """
+    from unskew.campaigns import Campaign
+    from unskew.campaigns.export import export as write
+
+    with Campaign.open(dir) as campaign, waiting("exporting"):
+        done = write(campaign, dir / "export" if out is None else out)
+    if as_json:
+        print_json({"files": [str(path) for path in done.files], "no_onnx": done.no_onnx})
+        return
+    for path in done.files:
+        print(path)
+    if done.no_onnx:
+        print(f"no model.onnx: {done.no_onnx}")
+    say_next("report", dir)
+
+
+def _print(found: "Status") -> None:
+    print(f"labels      {found.spent} of {found.budget}, {found.skipped} skipped")
+    print(f"rows out    {found.leased} with somebody, {found.waiting + found.expired} to be had")
+    print(f"to ask for  {found.left} more")
+    print(f"rounds      {found.rounds}, {found.closed} closed")
+    print(f"the model   {in_words(found.error)}" if found.error else f"the error   {in_words(None)}")
+    for name, work in found.annotators.items():
+        print(f"{name:<12}{work.answered} answered, {work.skipped} skipped, {work.holds} in hand")

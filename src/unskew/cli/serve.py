@@ -1,0 +1,55 @@
+"""`unskew serve`: the page on which people label, and on which one watches the campaign."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from unskew.web.server import Links
+
+OWN = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(
+    dir: Annotated[Path, typer.Argument(help="The campaign's folder.")],
+    annotator: Annotated[
+        list[str] | None,
+        typer.Option(metavar="<name>", help="Make a link for somebody who labels; repeat for several."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any that is free.")] = 8000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the links as JSON.")] = False,
+) -> None:
+    """The page: label row by row, watch the error fall.
+
+    unskew serve loans --annotator ada --annotator bob
+    """
+    from unskew.web.server import serve as run
+
+    if host not in OWN:
+        print(
+            f"{host} can be reached by others, and http is not encrypted. Put a server with https in front of it.",
+            file=sys.stderr,
+        )
+
+    def ready(links: "Links") -> None:
+        if as_json:
+            print(json.dumps(asdict(links)), flush=True)
+        else:
+            _say(links)
+
+    run(dir, host=host, port=port, annotators=list(dict.fromkeys(annotator or [])), ready=ready)
+    print("Stopped. Every answer is in the ledger.", file=sys.stderr)
+
+
+def _say(links: "Links") -> None:
+    print(f"Serving at {links.address} until you press Ctrl-C.\n")
+    width = max(map(len, ["you", *links.annotators]))
+    print(f"  {'you':<{width}}  {links.admin}   (works once)")
+    for name, link in links.annotators.items():
+        print(f"  {name:<{width}}  {link}")
+    print(flush=True)

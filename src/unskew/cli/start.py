@@ -1,0 +1,97 @@
+"""`unskew start`: a new campaign from a log and a pool."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unskew.cli.campaign import Json, next_step, print_json, say_next
+from unskew.cli.progress import waiting
+from unskew.errors import InputError
+
+if TYPE_CHECKING:
+    from unskew.campaigns import Campaign
+
+
+def start(
+    dir: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder, to be made.", show_default=False)],
+    log: Annotated[Path, typer.Option(help="The log: rows with and without a label. CSV or Parquet.")],
+    pool: Annotated[Path, typer.Option(help="The rows that may be asked for. CSV or Parquet.")],
+    label: Annotated[str, typer.Option(help="The log's column of labels, empty where not known.")],
+    propensity: Annotated[
+        str | None, typer.Option(help="The log's column of propensities. Default: they are estimated.")
+    ] = None,
+    id: Annotated[str | None, typer.Option("--id", help="The pool's column of ids. Default: row-1, row-2, ...")] = None,
+    budget: Annotated[int, typer.Option(help="Labels that may be bought.")] = 500,
+    method: Annotated[str, typer.Option(help="Unskew, MarginSampling or WeightedMarginSampling.")] = "Unskew",
+    audit: Annotated[
+        float, typer.Option(help="Share of the labels spent at random, on which the error estimate rests.")
+    ] = 0.1,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="postgresql://user@host/database. Default: a file in DIR.")
+    ] = None,
+    classes: Annotated[
+        str | None, typer.Option(metavar="NEG,POS", help="The two classes, the negative one first.")
+    ] = None,
+    lease: Annotated[float, typer.Option(help="Minutes for which a row is kept for whoever asked.")] = 30.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Begin a campaign: a log, a pool, a budget.
+
+    unskew start bank --log log.csv --pool pool.csv --label repaid --budget 300
+
+    unskew start bank --log log.parquet --pool pool.parquet --label repaid --store postgresql://team@db/bank
+    """
+    from unskew.campaigns import Campaign
+
+    pair = None if classes is None else [name.strip() for name in classes.split(",")]
+    if pair is not None and len(pair) != 2:
+        raise InputError(f"--classes must be two names, the negative one first; got {classes!r}. Try --classes no,yes.")
+    with (
+        waiting("reading the files, fitting the first model"),
+        Campaign.create(
+            dir, log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
+            audit=audit, store=store, classes=pair, lease=timedelta(minutes=lease), seed=seed,
+        ) as campaign,
+    ):  # fmt: skip
+        begun = _plain(campaign)
+        step = next_step(campaign, dir)
+    if as_json:
+        print_json({"dir": str(dir), **begun, "next": step})
+    else:
+        _print(begun)
+        say_next(*step)
+
+
+def _plain(campaign: "Campaign") -> dict[str, Any]:
+    settings = campaign.settings
+    return {
+        "log_rows": settings["log_rows"],
+        "labelled": settings["log_rows"] - campaign.log_frame[settings["label"]].null_count(),
+        "pool_rows": settings["pool_rows"],
+        "columns": settings["kinds"],
+        "classes": settings["classes"],
+        "propensity": settings["propensity"],
+        "budget": settings["budget"],
+        "audit": settings["audit"],
+        "method": settings["method"],
+        "seed": settings["seed"],
+    }
+
+
+def _print(begun: dict[str, Any]) -> None:
+    kinds: dict[str, list[str]] = {}
+    for name, kind in begun["columns"].items():
+        kinds.setdefault(kind, []).append(name)
+    known = f"{begun['labelled']} of {begun['log_rows']} rows have a label, {' or '.join(begun['classes'])}"
+    print(f"log         {known}")
+    print(f"pool        {begun['pool_rows']} rows")
+    for kind, names in kinds.items():
+        print(f"{kind:<12}{', '.join(names)}")
+    given = begun["propensity"]
+    print(
+        "propensity  " + (f"given, in {given}" if given else "estimated from the log: read the interval as approximate")
+    )
+    print(f"budget      {begun['budget']} labels, {100 * begun['audit']:g} % of them at random")

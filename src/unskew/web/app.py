@@ -1,0 +1,83 @@
+"""The application: one campaign, its pages, its JSON interface, and what runs beside it."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from unskew import __version__
+from unskew.campaigns import Campaign, Rejected
+from unskew.errors import InputError, StoreError
+from unskew.web import api, pages
+from unskew.web.access import Access
+from unskew.web.desk import Desk
+from unskew.web.limits import Guard, Limits
+from unskew.web.models import Problem
+from unskew.web.overview import Overview
+from unskew.web.planner import Runner
+
+
+def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, limits: Limits) -> FastAPI:
+    """The page of a campaign, and beside it the planner, which does all that takes long: no request ever fits."""
+    desk = Desk(campaign)
+    access = Access(desk, campaign.id, admin)
+
+    @asynccontextmanager
+    async def running(_: FastAPI) -> AsyncIterator[None]:
+        planner.start()
+        try:
+            yield
+        finally:
+            await run_in_threadpool(planner.stop)
+
+    app = FastAPI(
+        title=name,
+        version=__version__,
+        description="Ask for rows to label and give the answers.",
+        docs_url=None,  # these would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=running,
+    )
+    app.state.desk, app.state.overview, app.state.access = desk, Overview(desk, planner), access
+    app.include_router(api.router)
+    app.include_router(pages.router)
+    app.add_middleware(Guard, limits=limits, person=access.client)
+    _say_refusals(app)
+    return app
+
+
+def _say_refusals(app: FastAPI) -> None:
+    """Every refusal as a `Problem`, with the status that fits."""
+
+    def said(
+        status: int, detail: str, problems: Sequence[str] = (), headers: Mapping[str, str] | None = None
+    ) -> JSONResponse:
+        return JSONResponse(Problem(detail=detail, problems=list(problems)).model_dump(), status, headers)
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+        problems = [f"{'.'.join(map(str, e['loc'][1:])) or 'body'}: {e['msg']}" for e in error.errors()]
+        return said(422, problems[0] if problems else "malformed request", problems)
+
+    @app.exception_handler(HTTPException)
+    def refused(_: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:  # bytes that are no text: as wrong as text that is no JSON
+            return said(422, "the body is not JSON")
+        return said(error.status_code, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(Rejected)
+    def rejected(_: Request, error: Rejected) -> JSONResponse:
+        problems = [what for _, what in error.problems]
+        return said(409, problems[0] if len(problems) == 1 else str(error), problems)
+
+    @app.exception_handler(InputError)
+    def contradicts(_: Request, error: InputError) -> JSONResponse:
+        return said(409, str(error))
+
+    @app.exception_handler(StoreError)
+    def unreachable(_: Request, error: StoreError) -> JSONResponse:
+        return said(503, str(error), headers={"Retry-After": "2"})

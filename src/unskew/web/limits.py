@@ -1,0 +1,136 @@
+"""What holds for every request, before any route sees it: size, rate, and the headers of the answer."""
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = (
+    "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes in a request; requests a second, and at once, of a person who is signed in and of an address."""
+
+    body: int = 1 << 20
+    person_rate: float = 20.0
+    person_burst: int = 60
+    address_rate: float = 5.0
+    address_burst: int = 60
+
+
+class Buckets:
+    """A token bucket for each client: `take` says how many seconds to wait, 0 if none.
+
+    >>> now = [0.0]
+    >>> buckets = Buckets(clock=lambda: now[0])
+    >>> [buckets.take("ada", rate=1.0, burst=2) for _ in range(3)]
+    [0.0, 0.0, 1.0]
+    >>> now[0] = 1.0
+    >>> buckets.take("ada", rate=1.0, burst=2)
+    0.0
+    """
+
+    MOST = 10_000
+    """Clients remembered; the one that was longest away is forgotten first."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, client: str, *, rate: float, burst: int) -> float:
+        now = self._clock()
+        with self._lock:
+            level, at = self._levels.pop(client, (float(burst), now))
+            level = min(float(burst), level + rate * (now - at))
+            self._levels[client] = (level - 1.0, now) if level >= 1.0 else (level, now)
+            if len(self._levels) > self.MOST:
+                self._levels.popitem(last=False)
+        return 0.0 if level >= 1.0 else (1.0 - level) / rate
+
+
+class Guard:
+    """ASGI middleware: refuses what is too large or too often, and sets the security headers on every answer."""
+
+    def __init__(self, app: ASGIApp, limits: Limits, person: Callable[[Request], str | None]) -> None:
+        self.app, self.limits, self.person = app, limits, person
+        self.buckets = Buckets()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        wait = self._wait(Request(scope))
+        if wait:
+            again = str(max(1, round(wait)))
+            await _refuse(send_guarded, 429, "too many requests; try again in a moment", ("retry-after", again))
+            return
+        body = await _read(scope, receive, self.limits.body)
+        if body is None:
+            most = f"{self.limits.body:,} bytes"
+            await _refuse(send_guarded, 413, f"a request may have {most} at most. Send fewer answers at a time.")
+            return
+        replayed = False
+
+        async def replay() -> Message:
+            nonlocal replayed
+            if replayed:
+                return await receive()
+            replayed = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app(scope, replay, send_guarded)
+
+    def _wait(self, request: Request) -> float:
+        person, limits = self.person(request), self.limits
+        if person:
+            return self.buckets.take(f"person {person}", rate=limits.person_rate, burst=limits.person_burst)
+        address = request.client.host if request.client else "unknown"
+        return self.buckets.take(f"address {address}", rate=limits.address_rate, burst=limits.address_burst)
+
+
+async def _read(scope: Scope, receive: Receive, most: int) -> bytes | None:
+    """The whole body, or None if it is larger than `most`, without reading on."""
+    length = dict(scope["headers"]).get(b"content-length", b"0")
+    if length.isdigit() and int(length) > most:
+        return None
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > most:
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+async def _refuse(send: Send, status: int, detail: str, *headers: tuple[str, str]) -> None:
+    body = json.dumps({"detail": detail, "problems": []}).encode()
+    plain = [(k.encode(), v.encode()) for k, v in (("content-type", "application/json"), *headers)]
+    await send({"type": "http.response.start", "status": status, "headers": plain})
+    await send({"type": "http.response.body", "body": body})

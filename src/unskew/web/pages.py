@@ -1,0 +1,95 @@
+"""The pages themselves."""
+
+import hashlib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, select_autoescape
+
+from unskew.web.access import Access, Person
+from unskew.web.desk import Desk
+from unskew.web.show import humanise
+
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+STATIC = {
+    path.name: path.read_bytes()
+    for path in map(Path, map(str, files("unskew.web").joinpath("static").iterdir()))
+    if path.suffix in TYPES
+}
+VERSION = hashlib.sha256(b"".join(STATIC[name] for name in sorted(STATIC))).hexdigest()[:12]
+"""In the addresses of style and scripts, so that browsers keep them until they change."""
+
+templates = Environment(loader=PackageLoader("unskew.web"), autoescape=select_autoescape())
+router = APIRouter(include_in_schema=False)
+
+
+def _render(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    page = templates.get_template(name).render(static=f"/static/{VERSION}", **values)
+    return HTMLResponse(page, status)
+
+
+def _campaign(request: Request, person: Person, page: str) -> dict[str, Any]:
+    """What every page of a campaign shows."""
+    desk: Desk = request.app.state.desk
+    access: Access = request.app.state.access
+    settings = desk.campaign.settings
+    negative, positive = settings["classes"]
+    return {
+        "person": person,
+        "page": page,
+        "admin": access.from_cookie(request, "admin"),
+        "campaign": request.app.title,
+        "key": access.cookies["annotator"],
+        "budget": settings["budget"],
+        "positive": positive,
+        "negative": negative,
+        "question": f"{humanise(settings['label'])}?",
+    }
+
+
+@router.get("/")
+def home(request: Request) -> Response:
+    """To the page that is yours."""
+    access: Access = request.app.state.access
+    if access.from_cookie(request, "admin"):
+        return RedirectResponse("/progress", 303)
+    return RedirectResponse("/label" if access.labeller(request) else "/enter", 303)
+
+
+@router.get("/enter")
+def enter() -> Response:
+    """Where links lead: its script exchanges the code behind the # for a cookie."""
+    return _render("enter.html", title="One moment", text="Opening your link", opening=True)
+
+
+@router.get("/label")
+def label(request: Request) -> Response:
+    """One row at a time."""
+    access: Access = request.app.state.access
+    person = access.labeller(request)
+    return _render("label.html", **_campaign(request, person, "label")) if person else _closed()
+
+
+@router.get("/progress")
+def progress(request: Request) -> Response:
+    """How the campaign stands, and who may label."""
+    access: Access = request.app.state.access
+    person = access.from_cookie(request, "admin")
+    return _render("progress.html", **_campaign(request, person, "progress")) if person else _closed()
+
+
+@router.get("/static/{version}/{name}")
+def static(version: str, name: str) -> Response:
+    """Style, scripts and icon."""
+    if version != VERSION or name not in STATIC:
+        return _render("enter.html", status=404, title="Nothing here", text="There is no such file.")
+    kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(STATIC[name], media_type=TYPES[Path(name).suffix], headers=kept)
+
+
+def _closed() -> HTMLResponse:
+    text = "This page is opened with a link of your own. Ask whoever runs the campaign for one."
+    return _render("enter.html", status=401, title="Open your link", text=text)

@@ -1,0 +1,143 @@
+"""A row as a person reads it: names in words, numbers with their units, dates, links, pictures."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Literal
+
+Kind = Literal["text", "number", "boolean", "date", "link", "image", "missing"]
+
+LONG = 80
+"""Characters from which on a text is set across the whole width."""
+MOST = 20_000
+"""Characters of one value that are sent to the page; the rest is counted."""
+UNITS = {
+    "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg", "cm": "cm",
+    "mm": "mm", "km": "km", "ms": "ms", "years": "years", "months": "months", "weeks": "weeks", "days": "days",
+    "hours": "hours", "minutes": "minutes", "seconds": "seconds",
+}  # fmt: skip
+NOT_QUANTITIES = {"id", "year", "code", "zip", "postcode", "phone", "no"}
+"""Words in the name of a column whose numbers are names: 2026 is a year, 2,026 is not."""
+
+_IMAGE = re.compile(r"https://\S+\.(png|jpe?g|gif|webp|avif|svg)([?#]\S*)?", re.I)
+_IMAGE_DATA = re.compile(r"data:image/(png|jpe?g|gif|webp|avif|svg\+xml)[;,]", re.I)
+_LINK = re.compile(r"https?://\S+", re.I)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value of a row, ready to be shown; `exact` is the value in full where `text` is shorter."""
+
+    name: str
+    kind: Kind
+    text: str
+    exact: str | None = None
+    href: str | None = None
+    wide: bool = False
+
+
+def fields(values: Mapping[str, Any]) -> list[Field]:
+    """The values of a row in the order of its columns.
+
+    >>> for field in fields({"income_eur": 41250.0, "yearsEmployed": 3.14159, "is_member": True, "note": None}):
+    ...     print(f"{field.name}: {field.text}")
+    Income: 41,250 EUR
+    Years employed: 3.142
+    Is member: Yes
+    Note: missing
+    """
+    return [_field(column, value) for column, value in values.items()]
+
+
+def humanise(column: str) -> str:
+    """The name of a column in words.
+
+    >>> humanise("debt_ratio"), humanise("monthlyIncome"), humanise("HIV status"), humanise("y")
+    ('Debt ratio', 'Monthly income', 'HIV status', 'y')
+    """
+    apart = re.sub(r"(?<=[a-z\d])(?=[A-Z][a-z])", " ", column).replace("_", " ").replace("-", " ")
+    words = [w if w.isupper() and len(w) > 1 else w.lower() for w in apart.split()]
+    if not words or len(column) == 1:
+        return column
+    words[0] = words[0][0].upper() + words[0][1:]
+    return " ".join(words)
+
+
+def number(value: float, *, quantity: bool = True) -> str:
+    """A number with thousands separators and no more digits than one reads.
+
+    >>> number(1234567), number(1234.5), number(0.123456), number(-3.0), number(2026, quantity=False), number(3.2e-7)
+    ('1,234,567', '1,234.5', '0.1235', '−3', '2026', '3.2 × 10⁻⁷')
+    """
+    if not math.isfinite(value):
+        return "missing" if math.isnan(value) else "−∞" if value < 0 else "∞"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    if isinstance(value, int):
+        text = f"{value:,}" if quantity else str(value)
+    elif abs(value) < 1e-4 or abs(value) >= 1e15:
+        digits, _, power = f"{value:.3e}".partition("e")
+        raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        text = f"{digits.rstrip('0').rstrip('.')} × 10{raised}"
+    else:
+        places = max(0, 3 - math.floor(math.log10(abs(value)))) if abs(value) < 1000 else 2
+        text = f"{value:,.{places}f}".rstrip("0").rstrip(".")
+    return text.replace("-", "−") if value < 0 else text
+
+
+def _field(column: str, value: Any) -> Field:
+    name, unit = _name_and_unit(column)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return Field(name, "missing", "missing")
+    if isinstance(value, bool):
+        return Field(name, "boolean", "Yes" if value else "No")
+    if isinstance(value, int | float):
+        quantity = NOT_QUANTITIES.isdisjoint(humanise(column).lower().split())
+        text = number(value, quantity=quantity)
+        shown = f"{text} %" if unit == "%" else f"{text} {unit}" if unit else text
+        exact = repr(value)
+        return Field(name, "number", shown, None if exact in (text, f"{text}.0") else exact)
+    return _text(humanise(column), str(value))
+
+
+def _name_and_unit(column: str) -> tuple[str, str | None]:
+    """The name in words and, where it ends in a unit, that unit: "income_eur" is an income in EUR."""
+    stem, _, last = column.rpartition("_")
+    unit = UNITS.get(last.lower()) if stem else None
+    return (humanise(stem), unit) if unit else (humanise(column), None)
+
+
+def _text(name: str, value: str) -> Field:
+    bare = value.strip()
+    if _IMAGE_DATA.match(bare) or _IMAGE.fullmatch(bare):
+        where = "a picture in the data" if bare.startswith("data:") else bare
+        return Field(name, "image", where, href=bare, wide=True)
+    if _LINK.fullmatch(bare):
+        return Field(name, "link", bare, href=bare, wide=len(bare) > LONG)
+    moment = _moment(bare)
+    if moment:
+        return Field(name, "date", moment, bare)
+    if len(value) > MOST:
+        return Field(name, "text", f"{value[:MOST]}… and {len(value) - MOST:,} more characters", wide=True)
+    return Field(name, "text", value, wide=len(value) > LONG or "\n" in value)
+
+
+def _moment(value: str) -> str | None:
+    """A date, or a date and a time, in words; None if the text is neither."""
+    try:
+        if _DAY.fullmatch(value):
+            day = date.fromisoformat(value)
+            return f"{day.day} {day:%B %Y}"
+        if _MOMENT.fullmatch(value):
+            at = datetime.fromisoformat(value)
+            zone = f" {at.tzname()}" if at.tzinfo else ""
+            if not (at.hour or at.minute or at.second or zone):
+                return f"{at.day} {at:%B %Y}"
+            return f"{at.day} {at:%B %Y, %H:%M}{zone}"
+    except ValueError:
+        return None
+    return None

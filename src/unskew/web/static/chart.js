@@ -1,0 +1,55 @@
+// Error with its interval over labels, as SVG.
+
+const NS = "http://www.w3.org/2000/svg";
+const H = 300, LEFT = 48, RIGHT = 16, TOP = 12, BOTTOM = 44;
+
+function made(tag, attributes, text) {
+  const node = document.createElementNS(NS, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// Round steps that cut [0, most] into about `pieces`.
+function ticks(most, pieces) {
+  const raw = most / pieces, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((k) => k >= raw);
+  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, k) => k * step);
+}
+
+export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+
+// `W` is the width there is, so that the writing has the size of other writing.
+export function chart(points, W) {
+  const svg = made("svg", { viewBox: `0 0 ${W} ${H}`, role: "img" });
+  const end = points.at(-1);
+  svg.setAttribute("aria-label", `After ${end.labels} labels the error is ${percent(end.value)}, between ${percent(end.low)} and ${percent(end.high)}.`);
+  const most = Math.max(...points.map((p) => p.high), 0.01) * 1.05;
+  const x = (labels) => LEFT + (W - LEFT - RIGHT) * (labels / Math.max(end.labels, 1));
+  const y = (share) => H - BOTTOM - (H - TOP - BOTTOM) * (share / most);
+
+  const steps = ticks(most, 5);
+  const digits = steps[1] < 0.01 || (100 * steps[1]) % 1 > 1e-9 ? 1 : 0;
+  for (const share of steps) {
+    svg.append(made("line", { class: "grid", x1: LEFT, x2: W - RIGHT, y1: y(share), y2: y(share) }));
+    svg.append(made("text", { class: "axis", x: LEFT - 8, y: y(share) + 4, "text-anchor": "end" }, percent(share, digits)));
+  }
+  for (const labels of ticks(Math.max(end.labels, 1), W < 500 ? 4 : 8).filter(Number.isInteger)) {
+    svg.append(made("text", { class: "axis", x: x(labels), y: H - BOTTOM + 20, "text-anchor": "middle" }, labels.toLocaleString("en")));
+  }
+  svg.append(made("text", { class: "axis", x: (LEFT + W - RIGHT) / 2, y: H - 4, "text-anchor": "middle" }, "labels given"));
+
+  const way = (list) => list.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ");
+  const upper = points.map((p) => [x(p.labels), y(p.high)]), lower = points.map((p) => [x(p.labels), y(p.low)]);
+  if (points.length > 1) {
+    svg.append(made("polygon", { class: "band", points: way([...upper, ...lower.reverse()]) }));
+    svg.append(made("polyline", { class: "line", points: way(points.map((p) => [x(p.labels), y(p.value)])) }));
+  } else svg.append(made("line", { class: "whisker", x1: x(end.labels), x2: x(end.labels), y1: y(end.low), y2: y(end.high) }));
+  const few = points.length <= 60;
+  for (const p of few ? points : [end]) {
+    const dot = made("circle", { class: "dot", cx: x(p.labels), cy: y(p.value), r: 4 });
+    dot.append(made("title", {}, `${p.labels} labels: ${percent(p.value)}, ${percent(p.low)} to ${percent(p.high)}`));
+    svg.append(dot);
+  }
+  return svg;
+}

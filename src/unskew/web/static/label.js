@@ -1,0 +1,181 @@
+// The labelling page: the row before the annotator, the one after it, and the answers on their way.
+
+import { call, passing } from "./api.js";
+import { Outbox } from "./outbox.js";
+import { draw, preload } from "./row.js";
+
+const HOLD = 2; // the row on the page and the one after it
+const BLINK = 200; // milliseconds: an answer sooner than this was meant for the row before
+const POLL = { choosing: 700, others: 4000, done: 20_000 };
+const MESSAGES = {
+  fetching: ["Getting the next row", ""],
+  undoing: ["Taking it back", ""],
+  choosing: ["Choosing the next rows", "What has been answered is being taken into account. This takes a moment."],
+  others: ["Almost done", "The last rows are with other people. If one comes back, it appears here."],
+  done: ["Thank you", "Everything that was wanted has been answered. You can close this page."],
+};
+
+const $ = (id) => document.getElementById(id);
+const main = $("label");
+const buttons = [...document.querySelectorAll(".actions button")];
+const undoButton = buttons.find((b) => "undo" in b.dataset);
+const budget = Number(main.dataset.budget);
+
+let rows = []; // held and not answered; the first one is shown
+let stand = "fetching";
+let undoing = false;
+let shown = null;
+let shownAt = 0;
+let last = null; // what an undo takes back, as the server knows it
+let answered = []; // rows answered since the page was opened, latest last
+let timer = 0, asking = false, askFailures = 0;
+
+const outbox = new Outbox(`unskew ${main.dataset.campaign} ${main.dataset.person}`, {
+  sent(item, reply) {
+    if (item.undo) {
+      undoing = false;
+      answered = answered.filter((row) => row.id !== item.id);
+      rows = [];
+      take(reply);
+    } else take(reply.work);
+  },
+  refused(item, error) {
+    undoing = false;
+    answered = answered.filter((row) => row.id !== item.id);
+    notice(`That was not taken: ${error.message}`);
+    ask();
+  },
+  waiting(error, seconds) {
+    const kept = outbox.items.length === 1 ? "Your answer is" : `Your ${outbox.items.length} answers are`;
+    const again = seconds <= 1 ? "in a moment" : `in ${seconds} seconds`;
+    notice(`No connection. ${kept} kept and will be sent again ${again}.`, true);
+  },
+  signedOut,
+  through() {
+    notice("");
+  },
+});
+
+function signedOut(error) {
+  const kept = outbox.items.length ? " Your answer is kept in this browser." : "";
+  notice(`You are no longer signed in (${error.message}) Open your link again.${kept}`);
+  undoing = false;
+  stand = "fetching";
+  rows = [];
+  show();
+  $("message-title").textContent = "Signed out";
+  $("row").classList.remove("waiting");
+}
+
+// What the server says the annotator holds. The row being read stays where it is.
+function take(work) {
+  const given = work.rows.filter((row) => !outbox.holds(row.id));
+  const reading = rows.length && rows[0] === shown ? rows[0] : null;
+  rows = reading ? [reading, ...given.filter((row) => row.id !== reading.id)] : given;
+  stand = rows.length ? "rows" : work.stand === "rows" ? "fetching" : work.stand;
+  last = work.last;
+  $("left").textContent = `${work.left.budget.toLocaleString("en")} of ${budget.toLocaleString("en")} left`
+    + (rows.length ? ` · ${work.left.round} in this round` : "");
+  $("mine").textContent = `${work.left.mine.toLocaleString("en")} by you`;
+  $("bar").value = budget - work.left.budget;
+  show();
+  if (rows[1]) preload(rows[1]);
+  clearTimeout(timer);
+  if (!rows.length) timer = setTimeout(ask, POLL[stand] || 1000);
+}
+
+async function ask() {
+  clearTimeout(timer);
+  if (asking || outbox.items.length) return; // an answer on its way brings rows back with it
+  asking = true;
+  try {
+    const work = await call("POST", "/api/ask", { n: HOLD });
+    if (askFailures) notice("");
+    askFailures = 0;
+    asking = false;
+    take(work);
+  } catch (error) {
+    asking = false;
+    if (!passing(error)) return signedOut(error);
+    askFailures += 1;
+    notice("No connection. Trying again.", true);
+    timer = setTimeout(ask, Math.min(15_000, 500 * 2 ** askFailures));
+  }
+}
+
+function show() {
+  const row = undoing ? null : rows[0] || null;
+  $("fields").hidden = !row;
+  $("message").hidden = Boolean(row);
+  for (const button of buttons) button.disabled = !row;
+  undoButton.disabled = undoing || !(answered.length || last);
+  if (row && row !== shown) {
+    draw($("fields"), row);
+    $("identity").textContent = `Row ${row.id} · round ${row.round}`;
+    shownAt = performance.now();
+    scrollTo({ top: 0 });
+  }
+  shown = row;
+  if (!row) {
+    const why = undoing ? "undoing" : stand === "rows" ? "fetching" : stand;
+    const [title, text] = MESSAGES[why];
+    if ($("message-title").textContent !== title) [$("message-title").textContent, $("message-text").textContent] = [title, text];
+    $("row").classList.toggle("waiting", why !== "done" && why !== "others");
+    $("identity").textContent = "\u00a0";
+  }
+}
+
+function answer(label) {
+  if (!shown || performance.now() - shownAt < BLINK) return;
+  const row = rows.shift();
+  answered.push(row);
+  if (!rows.length) stand = "fetching";
+  outbox.add({ id: row.id, label, ask: HOLD });
+  show();
+}
+
+function undo() {
+  if (undoButton.disabled) return;
+  const item = outbox.takeBack();
+  if (item) {
+    const at = answered.findLastIndex((row) => row.id === item.id);
+    if (at >= 0) rows.unshift(...answered.splice(at, 1));
+    show();
+    return;
+  }
+  undoing = true;
+  outbox.add({ undo: true, id: answered.at(-1)?.id ?? last, ask: HOLD });
+  show();
+}
+
+function notice(text, again = false) {
+  $("notice").hidden = !text;
+  $("notice-text").textContent = text;
+  $("retry").hidden = !again;
+}
+
+function act(button) {
+  if (button.disabled) return;
+  button.classList.add("pressed");
+  setTimeout(() => button.classList.remove("pressed"), 150);
+  if ("undo" in button.dataset) undo();
+  else answer("skip" in button.dataset ? null : button.dataset.label);
+}
+
+for (const button of buttons) button.addEventListener("click", () => act(button));
+document.addEventListener("keydown", (event) => {
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  const button = buttons.find((b) => b.dataset.key === event.key.toLowerCase());
+  if (button) {
+    event.preventDefault();
+    act(button);
+  }
+});
+const hurry = () => (outbox.items.length ? outbox.hurry() : ask());
+$("retry").addEventListener("click", hurry);
+addEventListener("online", hurry);
+document.addEventListener("visibilitychange", () => { if (!document.hidden && !rows.length) hurry(); });
+
+show();
+if (outbox.items.length) outbox.send(); // what an earlier visit could not send
+else ask();

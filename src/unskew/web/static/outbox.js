@@ -1,0 +1,92 @@
+// Answers on their way. Each is kept, also over a reload, until the server has taken or refused it; they go one at a
+// time and in order. Sending one twice does no harm: the server knows an answer it already has.
+
+import { call, passing } from "./api.js";
+
+const FIRST_WAIT = 500, LONGEST_WAIT = 15_000;
+
+export class Outbox {
+  // `on` has: sent(item, answer), refused(item, error), waiting(error, seconds), signedOut(error), through()
+  constructor(key, on) {
+    this.key = key;
+    this.on = on;
+    this.items = this.#read();
+    this.sending = false;
+    this.failures = 0;
+    this.timer = 0;
+  }
+
+  add(item) {
+    this.items.push(item);
+    this.#write();
+    this.send();
+  }
+
+  // Takes back the last item if it never left the page.
+  takeBack() {
+    const untouched = this.items.length > (this.sending || this.failures ? 1 : 0);
+    if (!untouched || this.items.at(-1).undo) return null;
+    const item = this.items.pop();
+    this.#write();
+    return item;
+  }
+
+  holds(id) {
+    return this.items.some((item) => item.id === id && !item.undo);
+  }
+
+  hurry() {
+    clearTimeout(this.timer);
+    this.send();
+  }
+
+  async send() {
+    if (this.sending || !this.items.length) return;
+    clearTimeout(this.timer);
+    this.sending = true;
+    const item = this.items[0];
+    try {
+      const answer = item.undo
+        ? await call("POST", "/api/undo", { id: item.id, ask: item.ask })
+        : await call("POST", "/api/tell", { answers: [{ id: item.id, label: item.label }], ask: item.ask });
+      this.#done(() => this.on.sent(item, answer));
+    } catch (error) {
+      this.sending = false;
+      if (error.status === 401 || error.status === 403) this.on.signedOut(error);
+      else if (passing(error)) this.#later(error);
+      else this.#done(() => this.on.refused(item, error));
+    }
+  }
+
+  #done(tell) {
+    this.sending = false;
+    if (this.failures) this.on.through();
+    this.failures = 0;
+    this.items.shift();
+    this.#write();
+    tell();
+    this.send();
+  }
+
+  #later(error) {
+    const wait = Math.max(Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures), 1000 * (error.retryAfter || 0));
+    this.failures += 1;
+    this.timer = setTimeout(() => this.send(), wait);
+    this.on.waiting(error, Math.ceil(wait / 1000));
+  }
+
+  #read() {
+    try {
+      return JSON.parse(localStorage.getItem(this.key)) || [];
+    } catch {
+      return [];
+    }
+  }
+
+  #write() {
+    try {
+      if (this.items.length) localStorage.setItem(this.key, JSON.stringify(this.items));
+      else localStorage.removeItem(this.key);
+    } catch { /* no storage: the answers live as long as the page */ }
+  }
+}

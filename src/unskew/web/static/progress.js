@@ -1,0 +1,156 @@
+// The progress page: asks for the status every few seconds and redraws what changed.
+
+import { call, Refused } from "./api.js";
+import { chart, percent } from "./chart.js";
+
+const EVERY = 3000;
+const $ = (id) => document.getElementById(id);
+const count = (n) => n.toLocaleString("en");
+const drawn = {};
+let timer = 0;
+
+// Redraws a part only if what it shows is new, so that focus and selection stay.
+function part(name, data, redraw) {
+  const now = JSON.stringify(data);
+  if (drawn[name] !== now) {
+    drawn[name] = now;
+    redraw(data);
+  }
+}
+
+function big(node, text, small = "") {
+  const more = document.createElement("small");
+  more.textContent = small;
+  node.replaceChildren(text, small ? " " : "", more);
+}
+
+function tiles(s) {
+  big($("spent"), count(s.spent), `of ${count(s.budget)}`);
+  $("bar").value = s.spent;
+  const skips = s.skipped ? `, ${count(s.skipped)} skipped` : "";
+  $("spent-more").textContent = `${count(s.closed)} of ${count(s.rounds)} rounds closed${skips}`;
+  const now = s.error.at(-1);
+  if (now) big($("error"), percent(now.value), `${percent(now.low)} to ${percent(now.high)}`);
+  else big($("error"), "–");
+  const first = s.error[0];
+  const from = (point) => point.labels ? `after ${count(point.labels)} labels` : "from the log alone";
+  $("error-more").textContent = !now ? "Known once a label came at random"
+    : s.error.length > 1 ? `${percent(first.value)} ${from(first)}` : `As estimated ${from(now)}`;
+  big($("held"), count(s.held));
+  const next = { choosing: "the next ones are being chosen", done: "nothing more is wanted", others: "these are the last ones" };
+  $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more chosen and waiting`;
+  $("trouble").hidden = !s.trouble;
+  $("trouble").firstElementChild.textContent = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
+}
+
+function cells(...texts) {
+  const row = document.createElement("tr");
+  for (const text of texts) row.insertCell().append(text);
+  return row;
+}
+
+function errors(points) {
+  $("chart-table").hidden = !points.length;
+  if (points.length) $("chart").replaceChildren(chart(points, $("chart").clientWidth));
+  else {
+    const empty = document.createElement("p");
+    empty.className = "empty";
+    empty.textContent = "The curve begins when a label came at random.";
+    $("chart").replaceChildren(empty);
+  }
+  $("chart-table").querySelector("tbody").replaceChildren(
+    ...points.map((p) => cells(count(p.labels), percent(p.value), percent(p.low), percent(p.high))));
+}
+
+function spots(list) {
+  $("spots").hidden = !list.length;
+  $("spots").querySelector("tbody").replaceChildren(...list.map((s) => {
+    const row = cells(s.rule, percent(s.share), s.before.toFixed(1), s.now.toFixed(1));
+    row.firstElementChild.className = "words";
+    return row;
+  }));
+}
+
+function ago(iso) {
+  const seconds = Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
+  if (seconds < 60) return "just now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+  return new Date(iso).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+}
+
+function people(list) {
+  $("nobody").hidden = list.length > 0;
+  $("people").hidden = !list.length;
+  const [one, zero] = [...$("people").tHead.rows[0].cells].slice(2, 4).map((cell) => cell.textContent);
+  $("people").tBodies[0].replaceChildren(...list.map((p) => {
+    const row = $("person").content.cloneNode(true).firstElementChild;
+    const took = p.median_seconds === null ? "–" : p.median_seconds < 10 ? `${p.median_seconds.toFixed(1)} s` : `${count(Math.round(p.median_seconds))} s`;
+    const texts = [p.name, count(p.labels), count(p.by_class[one] || 0), count(p.by_class[zero] || 0), count(p.skips), count(p.held), took,
+      p.last_seen ? ago(p.last_seen) : "–"];
+    texts.forEach((text, k) => { row.cells[k].textContent = text; });
+    const button = row.querySelector("button");
+    button.ariaLabel = `Revoke the link of ${p.name}`;
+    if (p.invited) button.addEventListener("click", () => revoke(p.name));
+    else button.remove();
+    return row;
+  }));
+}
+
+async function refresh() {
+  clearTimeout(timer);
+  try {
+    const s = await call("GET", "/api/status");
+    const minute = Math.floor(Date.now() / 30_000); // so that "min ago" moves on
+    part("tiles", s, tiles);
+    part("errors", [s.error, $("chart").clientWidth], ([points]) => errors(points));
+    part("spots", s.blind_spots, spots);
+    part("people", [s.people, minute], ([list]) => people(list));
+    $("fresh").textContent = "Live";
+  } catch (error) {
+    const out = error instanceof Refused && (error.status === 401 || error.status === 403);
+    $("fresh").textContent = out ? "Signed out. Start the server again for a new link." : "No connection. Trying again.";
+    if (out) return;
+  }
+  if (!document.hidden) timer = setTimeout(refresh, EVERY);
+}
+
+async function revoke(name) {
+  if (!confirm(`${name} will no longer be able to label. What they have answered stays.`)) return;
+  try {
+    await call("DELETE", `/api/annotators/${encodeURIComponent(name)}`);
+  } catch (error) {
+    problem(error.message);
+  }
+  refresh();
+}
+
+function problem(text) {
+  $("invite-problem").hidden = !text;
+  $("invite-problem").textContent = text;
+}
+
+$("invite").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  problem("");
+  try {
+    const invited = await call("POST", "/api/annotators", { name: $("name").value.trim() });
+    $("invited-name").textContent = invited.name;
+    $("invited-link").value = invited.link;
+    $("invited").hidden = false;
+    $("name").value = "";
+    refresh();
+  } catch (error) {
+    problem(error.message);
+  }
+});
+$("copy").addEventListener("click", async () => {
+  $("invited-link").select();
+  try {
+    await navigator.clipboard.writeText($("invited-link").value);
+    $("copy").textContent = "Copied";
+    setTimeout(() => { $("copy").textContent = "Copy"; }, 1500);
+  } catch { /* the link is selected: copying by hand is one key */ }
+});
+document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+refresh();

@@ -1,0 +1,52 @@
+// A row as the page shows it. Everything is set as text: nothing in the data can become markup.
+
+const FOLD = 1200; // characters from which on a text scrolls in its own box
+
+function made(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function value(field) {
+  const node = made("dd", field.kind);
+  if (field.exact) node.title = field.exact;
+  if (field.kind === "image") {
+    const image = made("img");
+    image.alt = `${field.name}: ${field.text}`;
+    image.referrerPolicy = "no-referrer";
+    image.src = field.href;
+    node.append(image);
+  } else if (field.kind === "link") {
+    const link = made("a", "", field.text);
+    link.href = field.href;
+    link.target = "_blank";
+    link.rel = "noopener noreferrer";
+    node.append(link);
+  } else {
+    node.textContent = field.text;
+    if (field.wide) node.classList.add("long");
+    if (field.text.length > FOLD) {
+      node.classList.add("folded");
+      node.tabIndex = 0; // so that the keyboard can scroll it
+    }
+  }
+  return node;
+}
+
+export function draw(list, row) {
+  list.replaceChildren(...row.fields.map((field) => {
+    const pair = made("div", field.wide ? "wide" : "");
+    pair.append(made("dt", "", field.name), value(field));
+    return pair;
+  }));
+  list.classList.remove("new");
+  void list.offsetWidth; // so that the animation starts anew
+  list.classList.add("new");
+}
+
+// The pictures of a row that comes next, so that they are there when it does.
+export function preload(row) {
+  for (const field of row.fields) if (field.kind === "image") new Image().src = field.href;
+}

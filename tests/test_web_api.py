@@ -1,0 +1,265 @@
+"""The page's JSON interface: what it does, and who may do it."""
+
+import contextlib
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+
+from unskew.web.limits import Limits
+from web_page import Page, begin, serving
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign on which nothing was done yet."""
+    return begin(tmp_path_factory.mktemp("campaign"))
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(prepared, tmp_path / "loans")
+
+
+@pytest.fixture
+def page(folder: Path) -> Iterator[Page]:
+    with serving(folder) as page:
+        yield page
+
+
+@pytest.fixture
+def client(page: Page) -> Iterator[Callable[..., httpx.Client]]:
+    """Clients of the page: by nobody, by somebody's bearer token, or signed in as a browser is."""
+    with contextlib.ExitStack() as stack:
+
+        def make(bearer: str | None = None, *, link: str | None = None) -> httpx.Client:
+            client = stack.enter_context(httpx.Client(base_url=page.address, timeout=30))
+            if bearer is not None:
+                page.link(bearer)
+                client.headers["Authorization"] = f"Bearer {page.tokens[bearer]}"
+            if link is not None:
+                client.post("/api/enter", json={"code": link.partition("#")[2]}).raise_for_status()
+                html = client.get("/label").text
+                client.headers["X-CSRF-Token"] = html.partition('name="csrf" content="')[2].partition('"')[0]
+            return client
+
+        yield make
+
+
+def rows(client: httpx.Client, n: int = 1) -> dict:
+    """Work, waited for while the next rows are being chosen."""
+    for _ in range(200):
+        work = client.post("/api/ask", json={"n": n}).raise_for_status().json()
+        if work["stand"] != "choosing":
+            return work
+        time.sleep(0.05)
+    raise AssertionError("no rows came")
+
+
+def tell(client: httpx.Client, id: str, label: str | None, ask: int = 0) -> httpx.Response:
+    return client.post("/api/tell", json={"answers": [{"id": id, "label": label}], "ask": ask})
+
+
+def test_a_script_labels_with_its_token(page: Page, client: Callable[..., httpx.Client]) -> None:
+    ada = client("ada")
+    work, seen = rows(ada), []
+    while work["stand"] != "done":
+        seen.append(work["rows"][0]["id"])
+        tell(ada, seen[-1], "yes").raise_for_status()
+        work = rows(ada)
+    assert len(seen) == len(set(seen)) == 12 == page.campaign.state.spent
+    assert work["left"] == {"budget": 0, "round": 0, "mine": 12}
+
+
+def test_asking_again_gives_the_same_rows_and_others_get_others(client: Callable[..., httpx.Client]) -> None:
+    ada, bob = client("ada"), client("bob")
+    mine = [row["id"] for row in rows(ada, 3)["rows"]]
+    assert [row["id"] for row in rows(ada, 3)["rows"]] == mine
+    assert {row["id"] for row in rows(bob, 3)["rows"]}.isdisjoint(mine)
+
+
+def test_rows_do_not_say_why_they_were_chosen(client: Callable[..., httpx.Client]) -> None:
+    row = rows(client("ada"))["rows"][0]
+    assert set(row) == {"id", "round", "values", "fields"}
+    assert [field["name"] for field in row["fields"]] == [
+        "Income",
+        "Debt ratio",
+        "Customer since",
+        "Has job",
+        "Purpose",
+    ]
+
+
+def test_an_answer_sent_twice_counts_once(page: Page, client: Callable[..., httpx.Client]) -> None:
+    ada = client("ada")
+    id = rows(ada)["rows"][0]["id"]
+    assert tell(ada, id, "yes").json()["answered"] == 1
+    again = tell(ada, id, "yes", ask=2).json()
+    assert (again["answered"], again["repeated"]) == (0, 1) and len(again["work"]["rows"]) == 2
+    assert page.campaign.state.spent == 1
+
+
+def test_answers_that_contradict_are_refused_together(page: Page, client: Callable[..., httpx.Client]) -> None:
+    ada = client("ada")
+    first, second = (row["id"] for row in rows(ada, 2)["rows"])
+    tell(ada, first, "yes").raise_for_status()
+    answers = [{"id": second, "label": "no"}, {"id": first, "label": "no"}, {"id": "X", "label": "no"}]
+    refused = ada.post("/api/tell", json={"answers": answers})
+    assert refused.status_code == 409 and len(refused.json()["problems"]) == 2
+    assert page.campaign.state.spent == 1
+    assert tell(ada, second, "maybe").status_code == 409
+
+
+def test_undo_takes_back_the_last_answer_once(page: Page, client: Callable[..., httpx.Client]) -> None:
+    ada = client("ada")
+    first, second = (row["id"] for row in rows(ada, 2)["rows"])
+    for id in (first, second):
+        work = tell(ada, id, "yes", ask=1).json()["work"]
+    assert work["last"] == second
+    for _ in range(2):  # the second time changes nothing
+        undone = ada.post("/api/undo", json={"id": second, "ask": 2})
+        assert undone.status_code == 200 and undone.json()["rows"][0]["id"] == second
+        assert undone.json()["last"] == first and page.campaign.state.spent == 1
+    refused = client("bob").post("/api/undo", json={"id": first})
+    assert refused.status_code == 409
+
+
+def test_a_skip_gives_its_place_back(page: Page, client: Callable[..., httpx.Client]) -> None:
+    ada = client("ada")
+    done = tell(ada, rows(ada)["rows"][0]["id"], None, ask=1).json()
+    assert done["skipped"] == 1 and done["work"]["left"]["budget"] == 12
+
+
+def test_an_annotator_can_do_nothing_but_label(page: Page, client: Callable[..., httpx.Client]) -> None:
+    for ada in (client("ada"), client(link=page.link("ada"))):
+        assert ada.post("/api/ask", json={}).status_code == 200
+        assert ada.get("/api/status").status_code == 403
+        assert ada.post("/api/annotators", json={"name": "eve"}).status_code == 403
+        assert ada.delete("/api/annotators/ada").status_code == 403
+        assert ada.get("/progress").status_code == 401
+    assert client(link=page.link("ada")).get("/label").status_code == 200
+
+
+def test_nobody_can_do_nothing(client: Callable[..., httpx.Client]) -> None:
+    nobody = client()
+    assert nobody.post("/api/ask", json={}).status_code == nobody.get("/api/status").status_code == 401
+    assert nobody.post("/api/tell", json={"answers": [{"id": "1", "label": "yes"}]}).status_code == 401
+    assert nobody.get("/label").status_code == nobody.get("/progress").status_code == 401
+    assert nobody.post("/api/enter", json={"code": "guess"}).status_code == 401
+    nobody.headers["Authorization"] = "Bearer guess"
+    assert nobody.post("/api/ask", json={}).status_code == 401
+
+
+def test_the_administrators_link_works_once(page: Page, client: Callable[..., httpx.Client]) -> None:
+    link = page.link()
+    grace = client(link=link)
+    assert grace.get("/api/status").json()["budget"] == 12 and grace.get("/progress").status_code == 200
+    assert client().post("/api/enter", json={"code": link.partition("#")[2]}).status_code == 401
+
+
+def test_inviting_and_revoking(page: Page, client: Callable[..., httpx.Client]) -> None:
+    grace, eve = client(link=page.link()), client()
+    invited = grace.post("/api/annotators", json={"name": "eve"})
+    assert invited.status_code == 201 and invited.json()["link"].startswith(f"{page.address}/enter#")
+    eve.headers["Authorization"] = f"Bearer {invited.json()['token']}"
+    id = rows(eve)["rows"][0]["id"]
+    tell(eve, id, "yes").raise_for_status()
+    person = next(p for p in grace.get("/api/status").json()["people"] if p["name"] == "eve")
+    assert (person["labels"], person["by_class"], person["invited"]) == (1, {"yes": 1}, True)
+    assert person["median_seconds"] > 0
+    assert grace.delete("/api/annotators/eve").status_code == 204
+    assert eve.post("/api/ask", json={}).status_code == 401
+    assert grace.delete("/api/annotators/eve").status_code == 404
+    assert page.campaign.state.spent == 1
+    assert grace.post("/api/annotators", json={"name": "grace"}).status_code == 409
+    assert grace.post("/api/annotators", json={"name": "<b>"}).status_code == 422
+
+
+def test_a_cookie_needs_the_pages_own_token_and_origin(page: Page, client: Callable[..., httpx.Client]) -> None:
+    ada = client(link=page.link("ada"))
+    assert ada.post("/api/ask", json={}).status_code == 200
+    assert ada.post("/api/ask", json={}, headers={"X-CSRF-Token": "0" * 64}).status_code == 403
+    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert ada.post("/api/ask", json={}, headers=headers).status_code == 403
+    assert ada.post("/api/ask", json={}, headers={"Origin": page.address}).status_code == 200
+    enter = {"code": page.link("ada").partition("#")[2]}
+    assert client().post("/api/enter", json=enter, headers={"Origin": "https://evil.example"}).status_code == 403
+
+
+def test_cookies_are_out_of_reach_of_scripts_and_other_sites(page: Page, client: Callable[..., httpx.Client]) -> None:
+    for name in ("ada", None):
+        for scheme in ("http", "https"):
+            code = {"code": page.link(name).partition("#")[2]}
+            entered = client().post("/api/enter", json=code, headers={"X-Forwarded-Proto": scheme})
+            flags = {flag.strip() for flag in entered.headers["set-cookie"].split(";")}
+            assert {"HttpOnly", "SameSite=strict", "Path=/"} <= flags
+            assert ("Secure" in flags) == (scheme == "https")
+
+
+def test_every_answer_carries_the_security_headers(page: Page, client: Callable[..., httpx.Client]) -> None:
+    grace = client(link=page.link())
+    static = grace.get("/label").text.partition('rel="stylesheet" href="')[2].partition('"')[0]
+    for path in ("/", "/enter", "/label", "/progress", "/nothing", "/api/status", "/openapi.json", static):
+        headers = grace.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'self'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+    assert "no-store" in grace.get("/label").headers["cache-control"]
+    assert "immutable" in grace.get(static).headers["cache-control"]
+
+
+def test_nothing_comes_from_elsewhere(page: Page, client: Callable[..., httpx.Client]) -> None:
+    grace = client(link=page.link())
+    for path in ("/enter", "/label", "/progress"):
+        html = grace.get(path).text
+        assert "http://" not in html and "https://" not in html
+        assert "<style" not in html and " style=" not in html and "onclick" not in html
+
+
+def test_large_requests_are_refused(page: Page, client: Callable[..., httpx.Client]) -> None:
+    ada = client("ada")
+    assert ada.post("/api/tell", content=b"x" * (1 << 21)).status_code == 413
+
+    def endless() -> Iterator[bytes]:
+        for _ in range(40):
+            yield b" " * (1 << 16)
+
+    with contextlib.suppress(httpx.WriteError):  # the server may hang up before all of it is sent
+        assert ada.post("/api/tell", content=endless()).status_code == 413
+    many = [{"id": str(k), "label": "yes"} for k in range(1001)]
+    assert ada.post("/api/tell", json={"answers": many}).status_code == 422
+
+
+def test_too_many_requests_are_refused_for_a_while(folder: Path) -> None:
+    few = Limits(person_rate=0.5, person_burst=3, address_rate=0.5, address_burst=3)
+    with serving(folder, few) as page, httpx.Client(base_url=page.address) as client:
+        guesses = [client.post("/api/enter", json={"code": str(k)}) for k in range(4)]
+        assert [answer.status_code for answer in guesses] == [401, 401, 401, 429]
+        assert 1 <= int(guesses[-1].headers["retry-after"]) <= 2
+        assert guesses[-1].json()["detail"].startswith("too many requests")
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+def test_the_interface_keeps_to_its_schema(page: Page, mode: GenerationMode) -> None:
+    """What the schema allows, and what it does not: no crash, and only answers that are declared."""
+    token = page.campaign.invite("script", "admin")
+    tried = 0
+    for found in schemathesis.openapi.from_url(f"{page.address}/openapi.json").get_all_operations():
+        operation = found.ok()
+        if mode.is_negative and not operation.body and not operation.path_parameters:
+            continue  # nothing that could be wrong
+
+        @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def holds(case: schemathesis.Case) -> None:
+            case.call_and_validate(headers={"Authorization": f"Bearer {token}"})
+
+        holds()
+        tried += 1
+    assert tried >= 5

@@ -1,0 +1,315 @@
+"""The page in a real browser, used as a person would: by keyboard, by two at once, on a phone, off the network."""
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Route, expect, sync_playwright
+from playwright.sync_api import Page as Tab
+
+from web_page import Page, begin, serving
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
+BUDGET = 12
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not Path(CHROMIUM).exists():
+        missing = f"{CHROMIUM} is not installed (Debian: apt install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return begin(tmp_path_factory.mktemp("campaign"), budget=BUDGET)
+
+
+@pytest.fixture
+def page(prepared: Path, tmp_path: Path) -> Iterator[Page]:
+    with serving(shutil.copytree(prepared, tmp_path / "loans")) as page:
+        yield page
+
+
+@pytest.fixture
+def visit(browser: Browser, page: Page) -> Iterator[Callable[..., Tab]]:
+    """Somebody opens their link in a browser of their own. Errors of the page's scripts fail the test."""
+    contexts: list[BrowserContext] = []
+    troubles: list[str] = []
+
+    def open_link(name: str | None, **how: object) -> Tab:
+        context = browser.new_context(**how)  # type: ignore[arg-type]
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        tab.on("console", lambda said: troubles.append(said.text) if "Security Policy" in said.text else None)
+        tab.goto(page.link(name))
+        tab.wait_for_url("**/progress" if name is None else "**/label")
+        return tab
+
+    yield open_link
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def row(tab: Tab) -> str:
+    """The id of the row on the page, once one is there."""
+    tab.wait_for_selector("#fields dd:visible")
+    return tab.locator("#identity").inner_text().split()[1]
+
+
+def press(tab: Tab, key: str) -> None:
+    """Press a key once the row can have been read."""
+    tab.wait_for_timeout(220)
+    tab.keyboard.press(key)
+
+
+def title(tab: Tab, text: str) -> None:
+    expect(tab.locator("#message-title")).to_have_text(text, timeout=15_000)
+
+
+def settle(tab: Tab) -> None:
+    """Until every answer has arrived."""
+    tab.wait_for_function("() => Object.keys(localStorage).length === 0")
+
+
+def label_all(tab: Tab, keys: str = "10") -> list[str]:
+    """Label by keyboard until nothing is left; the ids seen."""
+    seen = []
+    while True:
+        tab.wait_for_function(
+            """before => (document.querySelector('#fields dd') && !document.getElementById('fields').hidden
+                && document.getElementById('identity').textContent !== before)
+                || document.getElementById('message-title').textContent === 'Thank you'""",
+            arg=f"Row {seen[-1][0]} · round {seen[-1][1]}" if seen else "",
+        )
+        if tab.locator("#message").is_visible():
+            return [id for id, _ in seen]
+        _, id, _, _, number = tab.locator("#identity").inner_text().split()
+        seen.append((id, number))
+        press(tab, keys[len(seen) % len(keys)])
+
+
+def test_a_whole_campaign_by_keyboard(page: Page, visit: Callable[..., Tab]) -> None:
+    ada = visit("ada")
+    assert row(ada)
+    assert "#" not in ada.url, "the token stays in the address bar"
+    expect(ada.locator("h1")).to_have_text("Repaid?")
+    expect(ada.locator("dt")).to_have_text(["Income", "Debt ratio", "Customer since", "Has job", "Purpose"])
+    assert ada.locator("#left").inner_text().startswith("12 of 12 left · 10 in this round")
+    seen = label_all(ada)
+    title(ada, "Thank you")
+    settle(ada)
+    state = page.campaign.state
+    assert len(seen) == len(set(seen)) == state.spent == BUDGET
+    assert {state.rows[id].label for id in seen} == {"yes", "no"} and {state.rows[id].by for id in seen} == {"ada"}
+    expect(ada.locator("#left")).to_have_text("0 of 12 left")
+    expect(ada.locator("[data-key='1']")).to_be_disabled()
+
+
+def test_two_people_never_see_the_same_row(page: Page, visit: Callable[..., Tab]) -> None:
+    ada, bob = visit("ada"), visit("bob")
+    seen: dict[str, list[str]] = {"ada": [], "bob": []}
+    tabs = {"ada": ada, "bob": bob}
+    while page.campaign.state.spent < BUDGET:
+        for name, tab in tabs.items():
+            if tab.locator("#fields dd:visible").count():
+                id = row(tab)
+                if not seen[name] or seen[name][-1] != id:
+                    seen[name].append(id)
+                    press(tab, "1")
+            else:
+                tab.wait_for_timeout(100)
+    assert set(seen["ada"]).isdisjoint(seen["bob"]) and seen["ada"] and seen["bob"]
+    assert {page.campaign.state.rows[id].by for id in seen["bob"]} == {"bob"}
+    assert len(seen["ada"]) + len(seen["bob"]) == BUDGET
+
+
+def test_skip_and_undo(page: Page, visit: Callable[..., Tab]) -> None:
+    ada = visit("ada")
+    first = row(ada)
+    expect(ada.get_by_role("button", name="Undo")).to_be_disabled()
+    press(ada, "s")
+    expect(ada.locator("#identity")).not_to_contain_text(first)
+    second = row(ada)
+    press(ada, "1")
+    expect(ada.locator("#identity")).not_to_contain_text(second)
+    settle(ada)
+    state = page.campaign.state
+    assert (state.rows[first].status, state.rows[second].label) == ("skipped", "yes")
+    ada.reload()  # an undo is possible after a reload as well
+    row(ada)
+    press(ada, "u")
+    expect(ada.locator("#identity")).to_contain_text(second)
+    press(ada, "0")
+    expect(ada.locator("#identity")).not_to_contain_text(second)
+    settle(ada)
+    assert page.campaign.state.rows[second].label == "no"
+    press(ada, "u")
+    expect(ada.locator("#identity")).to_contain_text(second)
+    press(ada, "u")
+    expect(ada.locator("#identity")).to_contain_text(first)
+    settle(ada)
+    assert page.campaign.state.rows[first].status == page.campaign.state.rows[second].status == "leased"
+
+
+def test_a_lost_connection_loses_no_answer(page: Page, visit: Callable[..., Tab]) -> None:
+    ada = visit("ada")
+    first = row(ada)
+    ada.context.set_offline(True)
+    press(ada, "1")
+    expect(ada.get_by_role("alert")).to_contain_text("Your answer is kept and will be sent again")
+    second = row(ada)  # the next row was there already
+    assert second != first
+    press(ada, "0")
+    title(ada, "Getting the next row")
+    expect(ada.get_by_role("alert")).to_contain_text("Your 2 answers are kept", timeout=15_000)
+    assert page.campaign.state.spent == 0
+    ada.context.set_offline(False)
+    expect(ada.get_by_role("alert")).to_be_hidden()
+    assert row(ada) not in (first, second)
+    settle(ada)
+    state = page.campaign.state
+    assert (state.spent, state.rows[first].label, state.rows[second].label) == (2, "yes", "no")
+
+
+def test_an_answer_that_arrived_unheard_counts_once(page: Page, visit: Callable[..., Tab]) -> None:
+    """The server takes the answer, the connection breaks before it can say so, and the page is closed."""
+    ada = visit("ada")
+    first = row(ada)
+
+    def swallow(route: Route) -> None:
+        route.fetch()
+        route.abort("connectionreset")
+
+    ada.route("**/api/tell", swallow)
+    press(ada, "1")
+    expect(ada.get_by_role("alert")).to_contain_text("No connection")
+    assert page.campaign.state.spent == 1
+    ada.unroute("**/api/tell")
+    ada.reload()
+    settle(ada)
+    assert row(ada) != first
+    assert page.campaign.state.spent == 1 and page.campaign.state.rows[first].label == "yes"
+
+
+def test_an_answer_somebody_else_gave_meanwhile_is_said(page: Page, visit: Callable[..., Tab]) -> None:
+    ada = visit("ada")
+    first = row(ada)
+    page.campaign.answer(first, "no", "bob")
+    press(ada, "1")
+    expect(ada.get_by_role("alert")).to_contain_text("That was not taken")
+    assert row(ada) != first and page.campaign.state.rows[first].label == "no"
+
+
+def test_phone_width(page: Page, visit: Callable[..., Tab]) -> None:
+    ada = visit("ada", **PHONE)
+    first = row(ada)
+    assert ada.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for button in ada.locator(".actions button").all():
+        box = button.bounding_box()
+        assert box is not None and box["height"] >= 44 and box["width"] >= 44
+        assert box["y"] + box["height"] <= 640, "the buttons are on the screen without scrolling"
+    ada.wait_for_timeout(220)
+    ada.get_by_role("button", name="yes").tap()
+    expect(ada.locator("#identity")).not_to_contain_text(first)
+    grace = visit(None, **PHONE)
+    grace.wait_for_selector("#people tbody tr")
+    assert grace.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_keyboard_alone_reaches_everything(visit: Callable[..., Tab]) -> None:
+    ada = visit("ada")
+    first = row(ada)
+    expect(ada.locator("#row")).to_have_attribute("aria-live", "polite")
+    ada.keyboard.press("Tab")
+    focused = ada.locator(":focus-visible")
+    expect(focused).to_have_text("yes 1")
+    assert focused.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    press(ada, "Enter")
+    expect(ada.locator("#identity")).not_to_contain_text(first)
+    expect(ada.locator(":focus")).to_have_text("yes 1")
+
+
+def test_nothing_in_the_data_becomes_markup(visit: Callable[..., Tab]) -> None:
+    ada = visit("ada")
+    row(ada)
+    assert ada.locator("#fields b").count() == 0
+
+
+def test_progress_updates_by_itself(page: Page, visit: Callable[..., Tab]) -> None:
+    grace = visit(None)
+    expect(grace.locator("#spent")).to_have_text("0 of 12")
+    expect(grace.locator("#chart")).to_contain_text("The curve begins")
+    grace.get_by_label("Invite someone to label").fill("eve")
+    grace.get_by_role("button", name="Make a link").click()
+    expect(grace.locator("#invited")).to_contain_text("eve can label with this link")
+    link = grace.get_by_label("The link").input_value()
+    page.tokens["eve"] = link.partition("#")[2]
+    eve = visit("eve")
+    label_all(eve)
+    expect(grace.locator("#spent")).to_have_text("12 of 12", timeout=15_000)
+    expect(grace.locator("#people tbody tr")).to_contain_text("eve")
+    expect(grace.locator("#chart svg")).to_be_visible(timeout=15_000)
+    assert grace.locator("#chart svg").get_attribute("aria-label").startswith("After 12 labels the error is")
+    grace.on("dialog", lambda dialog: dialog.accept())
+    grace.get_by_role("button", name="Revoke the link of eve").click()
+    expect(grace.get_by_role("button", name="Revoke")).to_have_count(0)
+    eve.reload()
+    expect(eve.locator("h1")).to_have_text("Open your link")
+
+
+def test_a_used_link_says_so(page: Page, browser: Browser) -> None:
+    link = page.link()
+    for expected in ("Progress", "This link no longer works"):
+        with contextlib.closing(browser.new_context()) as context:
+            tab = context.new_page()
+            tab.goto(link)
+            expect(tab.locator("h1")).to_have_text(expected)
+
+
+def test_waiting_while_rows_are_chosen(prepared: Path, tmp_path: Path, visit_held: Callable[[Path], None]) -> None:
+    visit_held(shutil.copytree(prepared, tmp_path / "held"))
+
+
+@pytest.fixture
+def visit_held(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """A visit while the planner is kept from planning, until it is let go."""
+    from unskew.campaigns import Campaign
+
+    go, plan = threading.Event(), Campaign.plan
+
+    def held(campaign: Campaign, k: int) -> bool:
+        go.wait()
+        return plan(campaign, k)
+
+    def run(folder: Path) -> None:
+        monkeypatch.setattr(Campaign, "plan", held)
+        try:
+            with serving(folder) as page, contextlib.closing(browser.new_context()) as context:
+                tab = context.new_page()
+                tab.goto(page.link("ada"))
+                title(tab, "Choosing the next rows")
+                go.set()
+                assert row(tab)
+        finally:
+            go.set()
+
+    return run

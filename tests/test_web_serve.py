@@ -1,0 +1,101 @@
+"""`unskew serve` as a person runs it, and rows as the page words them."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from unskew.errors import InputError
+from unskew.web.server import serve
+from unskew.web.show import fields
+from web_page import begin
+
+RUN = "import typer; from unskew.cli.serve import serve; typer.run(serve)"
+
+
+@contextmanager
+def running(*args: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-W", "error", "-c", RUN, *args]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_serve_prints_links_that_work_and_stops_cleanly(tmp_path: Path) -> None:
+    folder = begin(tmp_path, budget=3)
+    with running(str(folder), "--annotator", "ada", "--port", "0", "--json") as process:
+        assert process.stdout is not None and process.stderr is not None
+        links = json.loads(process.stdout.readline())
+        with httpx.Client(base_url=links["address"], timeout=30) as client:
+            code = links["admin"].partition("#")[2]
+            assert client.post("/api/enter", json={"code": code}).json()["page"] == "/progress"
+            client.headers["Authorization"] = f"Bearer {links['annotators']['ada'].partition('#')[2]}"
+            work = {"stand": "choosing", "rows": []}
+            while work["stand"] != "done":  # rows are chosen and rounds closed by the planner's own process
+                if work["rows"]:
+                    answers = [{"id": row["id"], "label": "yes"} for row in work["rows"]]
+                    client.post("/api/tell", json={"answers": answers}).raise_for_status()
+                work = client.post("/api/ask", json={"n": 2}).raise_for_status().json()
+                time.sleep(0.05)
+            del client.headers["Authorization"]
+            while not (status := client.get("/api/status").json())["error"]:
+                time.sleep(0.1)
+            assert status["spent"] == 3 and status["trouble"] is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == "Stopped. Every answer is in the ledger.\n"
+
+
+def test_serve_warns_when_others_can_reach_it(tmp_path: Path) -> None:
+    folder = begin(tmp_path)
+    with running(str(folder), "--host", "0.0.0.0", "--port", "0") as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith("Serving at http://0.0.0.0:")
+        assert "http is not encrypted" in process.stderr.readline()
+
+
+def test_serve_refuses_what_it_cannot_listen_on(tmp_path: Path) -> None:
+    folder = begin(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for host, port in (("127.0.0.1", taken.getsockname()[1]), ("no.such.host.invalid", 0), ("127.0.0.1", 70_000)):
+            with pytest.raises(InputError, match=r"port"):
+                serve(folder, host=host, port=port, annotators=[], ready=print)
+    with pytest.raises(InputError, match="no campaign"):
+        serve(tmp_path / "nothing", host="127.0.0.1", port=0, annotators=[], ready=print)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "kind", "text"),
+    [
+        ("photo", "https://example.org/a.jpg?size=2", "image", "https://example.org/a.jpg?size=2"),
+        ("photo", "data:image/png;base64,iVBORw0KGgo=", "image", "a picture in the data"),
+        ("photo", "http://example.org/a.jpg", "link", "http://example.org/a.jpg"),
+        ("page", "https://example.org/", "link", "https://example.org/"),
+        ("page", "javascript:alert(1)", "text", "javascript:alert(1)"),
+        ("page", "data:text/html,<script>", "text", "data:text/html,<script>"),
+        ("seen", "2026-02-30", "text", "2026-02-30"),
+        ("seen", "2026-02-03T04:05:06", "date", "3 February 2026, 04:05"),
+        ("share_pct", 12.5, "number", "12.5 %"),
+        ("year_built", 1987, "number", "1987"),
+        ("ratio", float("nan"), "missing", "missing"),
+        ("alive", False, "boolean", "No"),
+    ],
+)
+def test_values_as_a_person_reads_them(column: str, value: object, kind: str, text: str) -> None:
+    (field,) = fields({column: value})
+    assert (field.kind, field.text) == (kind, text)
+
+
+def test_ten_megabytes_in_a_cell_do_not_reach_the_page() -> None:
+    (field,) = fields({"note": "x" * 10_000_000})
+    assert len(field.text) < 21_000 and field.text.endswith("9,980,000 more characters")

@@ -1,0 +1,104 @@
+"""A small campaign and its page, for the tests of the page and of its JSON interface."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import uvicorn
+from fastapi import FastAPI
+
+from unskew.campaigns import Campaign
+from unskew.web.app import create_app
+from unskew.web.limits import Limits
+from unskew.web.planner import InThread
+
+PICTURE = (
+    "data:image/svg+xml;utf8,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 60 30'>"
+    "<rect width='60' height='30' fill='teal'/></svg>"
+)
+FREE = Limits(person_rate=1e6, person_burst=10**6, address_rate=1e6, address_burst=10**6)
+"""Limits that tests do not run into."""
+
+
+def applicants(rows: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    income, debt = rng.normal(45_000, 15_000, rows).round(), rng.random(rows)
+    day = np.datetime64("2026-01-01") + rng.integers(0, 300, rows)
+    return pl.DataFrame(
+        {
+            "application": [f"A{seed}-{k:04d}" for k in range(rows)],
+            "income_eur": income,
+            "debt_ratio": debt,
+            "customer_since": day,
+            "has_job": rng.random(rows) < 0.7,
+            "purpose": rng.choice(["car", "house", "<b>bold</b> & co"], rows),
+            "repaid": np.where(debt + rng.normal(0, 0.2, rows) < income / 80_000, "yes", "no"),
+        }
+    )
+
+
+def begin(folder: Path, *, budget: int = 12, pool: int = 200, lease: timedelta = timedelta(minutes=30)) -> Path:
+    """A campaign in a new folder; the log reveals half of its labels."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = applicants(300, 1)
+    seen = pl.Series(np.random.default_rng(2).random(300) < 0.5)
+    log = log.with_columns(pl.when(seen).then("repaid").alias("repaid"), pl.lit(0.5).alias("q0"))
+    log.write_parquet(folder / "log.parquet")
+    applicants(pool, 3).drop("repaid").write_parquet(folder / "pool.parquet")
+    Campaign.create(
+        folder / "loans", log=folder / "log.parquet", pool=folder / "pool.parquet", label="repaid", propensity="q0",
+        id="application", budget=budget, lease=lease, classes=("no", "yes"),
+    ).close()  # fmt: skip
+    return folder / "loans"
+
+
+@contextlib.contextmanager
+def application(dir: Path, limits: Limits = FREE) -> Iterator[FastAPI]:
+    with Campaign.open(dir) as campaign, Campaign.open(dir) as thinking:
+        yield create_app(campaign, InThread(thinking), name="Loans", admin="grace", limits=limits)
+
+
+@dataclass
+class Page:
+    """A running server: its address, and links to it."""
+
+    address: str
+    app: FastAPI
+    campaign: Campaign
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def link(self, name: str | None = None) -> str:
+        """A link for an annotator, or the administrator's."""
+        if name is None:
+            return f"{self.address}/enter#{self.app.state.access.admin_code()}"
+        if name not in self.tokens:
+            self.tokens[name] = self.campaign.invite(name)
+        return f"{self.address}/enter#{self.tokens[name]}"
+
+
+@contextlib.contextmanager
+def serving(dir: Path, limits: Limits = FREE) -> Iterator[Page]:
+    """The page of a campaign on a free port, in a real server."""
+    with (
+        application(dir, limits) as app,
+        Campaign.open(dir) as campaign,
+        socket.create_server(("127.0.0.1", 0)) as free,
+    ):
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [free]}, daemon=True)
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield Page(f"http://127.0.0.1:{free.getsockname()[1]}", app, campaign)
+        finally:
+            server.should_exit = True
+            thread.join()

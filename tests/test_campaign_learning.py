@@ -1,5 +1,6 @@
 """The model of a campaign: the same wherever it is fitted, and whatever the cache holds."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -44,11 +45,12 @@ def test_ledger_and_log_refit_the_very_same_model_elsewhere(folder, tables, cloc
         if (folder / name).exists():
             shutil.copy(folder / name, elsewhere)
 
-    def refit(at):
+    def refit(at, threads):
+        env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
         command = [sys.executable, "-c", REFIT, str(at), str(tables / "pool.parquet")]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
 
-    assert refit(elsewhere) == refit(folder)  # the second from its cache, after five fits in another process
+    assert refit(elsewhere, "2") == refit(folder, "1")  # the second from its cache, after five fits in another process
     with Campaign.open(elsewhere, now=clock) as moved:
         assert len(moved.hand_out(2, "ann")) == 1
         with pytest.raises(StoreError, match="pool.parquet is missing"):

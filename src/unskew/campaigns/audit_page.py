@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from unskew.campaigns.blind_spots import BlindSpot
+from unskew.campaigns.page import rendered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,17 +19,8 @@ POPULATION, LABELS = "#9a9a9a", "#0072B2"
 
 def html(audit: "LogAudit", name: str) -> str:
     """The page; `name` is what the log is called."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("unskew.campaigns"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     picture = _data_uri(blind_spot_picture(audit.blind_spots)) if audit.blind_spots else None
-    return environment.get_template("audit.html.j2").render(audit=audit, name=name, picture=picture) + "\n"
+    return rendered("audit.html.j2", {"audit": audit, "name": name, "picture": picture})
 
 
 def blind_spot_picture(spots: Sequence[BlindSpot]) -> "Figure":

@@ -15,6 +15,7 @@ from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.chart import Point, error_chart
 from unskew.campaigns.filling import BlindSpots
 from unskew.campaigns.folder import put
+from unskew.campaigns.page import rendered
 from unskew.errors import InputError
 from unskew.estimates import PopulationEstimate
 from unskew.propensity import diagnose
@@ -47,16 +48,7 @@ def write_report(campaign: Campaign, path: Path) -> str:
 
 def render(facts: dict[str, Any]) -> str:
     """The page that says these facts."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("unskew.campaigns"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.j2").render(facts) + "\n"
+    return rendered("report.html.j2", facts)
 
 
 def gather(campaign: Campaign) -> dict[str, Any]:

@@ -60,12 +60,13 @@ class Planner:
             try:
                 closed, planned = self.step()
                 spots = self.spots() if closed or first else outlook.spots
-                found, first, wait = Outlook(None, spots), False, 0.0 if closed or planned else EVERY
+                found, wait = Outlook(None, spots), 0.0 if closed or planned else EVERY
             except UnskewError as error:
                 found, wait = Outlook(str(error), outlook.spots), AFTER_TROUBLE
-            if found != outlook:
+            if first or found != outlook:  # the first time anyhow: the trouble of a planner before this one is over
                 outlook = found
                 say(outlook)
+            first = first and found.trouble is not None
 
     def step(self) -> tuple[int, bool]:
         """Choose rows if too few wait, then close the rounds that are due. How many closed, whether one was chosen."""
@@ -128,24 +129,35 @@ class InProcess:
         self._thread.join()
 
     def _watch(self) -> None:
-        context = multiprocessing.get_context("spawn")
         while not self._stop.is_set():
-            here, there = context.Pipe()
+            try:
+                ended = self._run()
+                trouble = f"the process that chooses rows ended with status {ended}; it is started again"
+            except OSError as error:
+                ended, trouble = None, f"the process that chooses rows cannot be started: {error.strerror}"
+            if ended != 0:  # else it was told to stop, or has said what its trouble is
+                self._say(Outlook(trouble, self.outlook.spots))
+            self._stop.wait(AFTER_TROUBLE)
+
+    def _run(self) -> int | None:
+        """One process, until it ends or is to stop; its status."""
+        context = multiprocessing.get_context("spawn")
+        here, there = context.Pipe()
+        with here, there:
             child = context.Process(target=_child, args=(self._dir, there), daemon=True)
             child.start()
             there.close()
-            with here, suppress(EOFError, OSError):
+            with suppress(EOFError, OSError):
                 while not self._stop.is_set():
                     if here.poll(EVERY):
-                        self.outlook = here.recv()
-                        if self.outlook.trouble:
-                            _log.warning("%s", self.outlook.trouble)
-            child.join()  # it sees that its end of the pipe is the last one
-            if not self._stop.is_set():
-                again = f"the process that chooses rows ended with status {child.exitcode}; it is started again"
-                self.outlook = Outlook(again, self.outlook.spots)
-                _log.warning("%s", again)
-                self._stop.wait(AFTER_TROUBLE)
+                        self._say(here.recv())
+        child.join()  # it sees that its end of the pipe is the last one
+        return child.exitcode
+
+    def _say(self, outlook: Outlook) -> None:
+        self.outlook = outlook
+        if outlook.trouble:
+            _log.warning("%s", outlook.trouble)
 
 
 def _child(dir: Path, pipe: Connection) -> None:

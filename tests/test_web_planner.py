@@ -1,0 +1,117 @@
+"""The process that chooses rows beside the page: killed, it comes back; and the page over PostgreSQL."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from campaign_folder import move_to
+from unskew.campaigns import Campaign
+from unskew.web.planner import InProcess
+from web_page import begin
+
+SERVE = "import typer; from unskew.cli.serve import serve; typer.run(serve)"
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client, str]]:
+    """`unskew serve` with its planner's own process: the server, a client who labels as ada, the admin's code."""
+    command = [sys.executable, "-c", SERVE, str(folder), "--annotator", "ada", "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            links = json.loads(process.stdout.readline())
+            token = links["annotators"]["ada"].partition("#")[2]
+            headers = {"Authorization": f"Bearer {token}"}
+            with httpx.Client(base_url=links["address"], headers=headers, timeout=30) as client:
+                yield process, client, links["admin"].partition("#")[2]
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+
+
+def label(client: httpx.Client, wanted: int) -> list[str]:
+    """Answer rows one by one until so many were answered."""
+    done: list[str] = []
+    work: dict[str, Any] = client.post("/api/ask", json={"n": 1}).raise_for_status().json()
+    deadline = time.monotonic() + 60
+    while len(done) < wanted and time.monotonic() < deadline:
+        if not work["rows"]:
+            time.sleep(0.05)
+            work = client.post("/api/ask", json={"n": 1}).raise_for_status().json()
+            continue
+        done.append(work["rows"][0]["id"])
+        said = {"answers": [{"id": done[-1], "label": "yes"}], "ask": 1}
+        work = client.post("/api/tell", json=said).raise_for_status().json()["work"]
+    assert len(done) == wanted
+    return done
+
+
+def planner_of(server: int) -> int:
+    """The process that chooses rows: the server's child that is not a helper of multiprocessing."""
+    for _ in range(600):
+        for thread in Path(f"/proc/{server}/task").iterdir():  # it is the child of the thread that started it
+            for child in (thread / "children").read_text().split():
+                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
+        time.sleep(0.05)
+    raise AssertionError("there is no planner")
+
+
+def test_a_planner_killed_with_9_is_started_again_and_labelling_goes_on(tmp_path: Path) -> None:
+    folder = begin(tmp_path, budget=60)
+    with served(folder) as (process, client, code):
+        first = label(client, 3)
+        killed = planner_of(process.pid)
+        os.kill(killed, signal.SIGKILL)
+        second = label(client, 25)  # more than were chosen before it died
+        assert not set(first) & set(second)
+        assert planner_of(process.pid) != killed
+        del client.headers["Authorization"]
+        client.post("/api/enter", json={"code": code}).raise_for_status()
+        deadline = time.monotonic() + 60
+        while (status := client.get("/api/status").json())["trouble"] and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert status["trouble"] is None and status["spent"] == 28
+    with Campaign.open(folder) as campaign:
+        assert {id: row.label for id, row in campaign.state.rows.items() if row.label} == dict.fromkeys(
+            [*first, *second], "yes"
+        )
+
+
+def test_the_page_over_postgresql(tmp_path: Path, postgresql_url: str) -> None:
+    folder = begin(tmp_path, budget=15)
+    move_to(postgresql_url, folder)
+    with served(folder) as (_, client, _code):
+        done = label(client, 5)
+        for _ in range(2):
+            undone = client.post("/api/undo", json={"id": done[-1]}).raise_for_status().json()
+            assert undone["rows"][0]["id"] == done[-1]
+        assert len(label(client, 11)) == 11
+        assert client.post("/api/ask", json={"n": 1}).json()["stand"] == "done"
+    with Campaign.open(folder) as campaign:
+        assert campaign.ledger.events(campaign.id)[0].kind == "started"
+        assert (campaign.status().spent, campaign.status().left) == (15, 0)
+        assert not (folder / "ledger.sqlite").exists()
+
+
+def test_a_planner_that_cannot_open_the_ledger_says_why(tmp_path: Path) -> None:
+    folder = begin(tmp_path)
+    (folder / "ledger.sqlite").rename(folder / "elsewhere")
+    planner = InProcess(folder)
+    planner.start()
+    try:
+        deadline = time.monotonic() + 60
+        while "ledger.sqlite is missing" not in (planner.outlook.trouble or "") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "ledger.sqlite is missing" in (planner.outlook.trouble or "")
+    finally:
+        planner.stop()

@@ -1,9 +1,11 @@
 """Unskew: the method to use. Nothing to tune, every label of every source, a stream or a pool."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from unskew import weights
 from unskew.bayes import BayesianLogistic
@@ -24,6 +26,16 @@ CONFIDENCE = 2.0
 
 GROWTH = 1.3
 """The prior is chosen anew once there are so many times the labels of the last time."""
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_thread() -> Any:
+    """Linear algebra on one thread: matrices are small, and threads would mostly wait for each other."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 class Unskew(Method):
@@ -91,8 +103,9 @@ class Unskew(Method):
         self._fit()
 
     def choose(self, X: Rows, q0: Floats) -> Round:
-        belief = self._model.belief(X)
-        mu, s = belief.mu, belief.deviation()
+        with one_thread():
+            belief = self._model.belief(X)
+            mu, s = belief.mu, belief.deviation()
         p = np.where(np.abs(mu) <= CONFIDENCE * s, 1.0, self.audit)
         queried = self._rng.random(len(p)) < p
         return Round(X, q0, np.where(mu >= 0.0, 1.0, -1.0), queried, queried, p)
@@ -103,7 +116,8 @@ class Unskew(Method):
         due = int(self.audit * (self.labels_ + k)) - audited
         audits = min(max(due, 0), k) if len(self._y) else k
         seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, LOOK_AT, replace=False)
-        chosen = seen[self.doubtful(take(X, seen), k - audits)] if audits < k else seen[:0]
+        with one_thread():
+            chosen = seen[self.doubtful(take(X, seen), k - audits)] if audits < k else seen[:0]
         others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
         drawn = self._rng.choice(others, audits, replace=False)
         asked = np.concatenate((chosen, drawn))
@@ -154,7 +168,8 @@ class Unskew(Method):
         choose = labels >= max(GROWTH * self._chosen_at, 4)
         if choose:
             self._chosen_at = labels
-        self._model.update(self._X, self._y, self.weights(), choose=choose)
+        with one_thread():
+            self._model.update(self._X, self._y, self.weights(), choose=choose)
 
     def weights(self) -> Floats:
         """What each label counts for, the log's first: rows that log and rounds have covered thinly count for more."""

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from unskew.campaigns import Campaign
 from unskew.web.app import create_app
 from unskew.web.limits import Limits
-from unskew.web.planner import InThread
+from unskew.web.planner import Outlook, Planner
 
 PICTURE = (
     "data:image/svg+xml;utf8,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 60 30'>"
@@ -25,6 +25,26 @@ PICTURE = (
 )
 FREE = Limits(person_rate=1e6, person_burst=10**6, address_rate=1e6, address_burst=10**6)
 """Limits that tests do not run into."""
+
+
+class InThread:
+    """A planner in a thread of this process: at once there, which suits tests."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.outlook = Outlook()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=Planner(campaign).run, args=(self._stop.wait, self._say), daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Wait until the work in hand is done."""
+        self._stop.set()
+        self._thread.join()
+
+    def _say(self, outlook: Outlook) -> None:
+        self.outlook = outlook
 
 
 def applicants(rows: int, seed: int) -> pl.DataFrame:

@@ -133,7 +133,7 @@ class BlindSpot:
         nearest to an eighth). The model is one pass of the update over all other rows (eta = 1, weights 1).
         """
         from sklearn.cluster import KMeans
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_limits
 
         rng = np.random.default_rng(random_state)
         order = rng.permutation(X.shape[0])

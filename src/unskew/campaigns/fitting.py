@@ -18,7 +18,7 @@ import polars as pl
 import sklearn
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 import unskew
 from unskew.campaigns.cache import Cache, save

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController
 
 from unskew import weights
 from unskew.bayes import BayesianLogistic

@@ -91,26 +91,6 @@ class Planner:
         )
 
 
-class InThread:
-    """A planner in a thread of this process: at once there, but its fits slow the page down while they last."""
-
-    def __init__(self, campaign: Campaign) -> None:
-        self.outlook = Outlook()
-        self._stop = Event()
-        self._thread = Thread(target=Planner(campaign).run, args=(self._stop.wait, self._say), daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Wait until the work in hand is done."""
-        self._stop.set()
-        self._thread.join()
-
-    def _say(self, outlook: Outlook) -> None:
-        self.outlook = outlook
-
-
 class InProcess:
     """A planner in a process of its own, started again should it die."""
 

@@ -314,7 +314,7 @@ def test_tokens(campaign):
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 101])
 def test_names_must_be_such(campaign, name):
-    with pytest.raises(InputError, match="1 to 100 printable"):
+    with pytest.raises(InputError, match="1 to 100 characters"):
         campaign.ask(1, name)
 
 

@@ -136,6 +136,19 @@ def test_many_open_at_once_migrate_once(url):
     assert names == [m.name for m in migrations.MIGRATIONS]
 
 
+def test_new_files_may_be_opened_by_many_at_once(tmp_path):
+    for k in range(40):  # one in a dozen met the lock that SQLite does not wait for
+        barrier = threading.Barrier(6)
+
+        def open_it(_, k=k, barrier=barrier):
+            barrier.wait()
+            with Ledger(f"sqlite:///{tmp_path}/{k}.sqlite") as ledger:
+                return ledger.campaigns()
+
+        with ThreadPoolExecutor(6) as pool:
+            assert list(pool.map(open_it, range(6))) == [[]] * 6
+
+
 def test_a_migration_that_fails_leaves_nothing(url, monkeypatch):
     with Ledger(url) as ledger:
         ledger.create("c", {})

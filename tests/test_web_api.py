@@ -178,7 +178,10 @@ def test_inviting_and_revoking(page: Page, client: Callable[..., httpx.Client]) 
     assert grace.delete("/api/annotators/eve").status_code == 404
     assert page.campaign.state.spent == 1
     assert grace.post("/api/annotators", json={"name": "grace"}).status_code == 409
-    assert grace.post("/api/annotators", json={"name": "<b>"}).status_code == 422
+    for name in ("<b>", "a/b", " x", "a\n", "\u202ex", "\u3000"):
+        assert grace.post("/api/annotators", json={"name": name}).status_code == 422
+    for name in ("Zoë", "Ольга", "李雷"):
+        assert grace.post("/api/annotators", json={"name": name}).status_code == 201
 
 
 def test_a_cookie_needs_the_pages_own_token_and_origin(page: Page, client: Callable[..., httpx.Client]) -> None:

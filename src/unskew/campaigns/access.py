@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+import unicodedata
 
 from unskew.campaigns.state import Person, State
 from unskew.errors import InputError, unknown
@@ -35,8 +36,9 @@ def holder(state: State, token: str) -> Person | None:
 
 def checked_name(name: str) -> str:
     """A name under which answers can be recorded."""
-    if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise InputError(f"a name needs 1 to 100 printable characters; got {name!r:.60}. Choose another.")
+    # Control characters, halves of characters, line and paragraph separators: what breaks a line or a file.
+    if not name.strip() or len(name) > 100 or any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name):
+        raise InputError(f"a name needs 1 to 100 characters on one line; got {name!r:.60}. Choose another.")
     return name
 
 

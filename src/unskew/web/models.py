@@ -5,7 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Stand = Literal["rows", "choosing", "others", "done"]
-Name = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[\w][\w .@'-]*$", examples=["ada"])]
+# Letters by their ranges, without two that are spaces: what \w means, each reader of a schema decides for itself.
+_LETTERS = r"0-9A-Z_a-z\u00c0-\u167f\u1681-\u1fff\u2c00-\u2fff\u3001-\ud7ff"
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=40, pattern=rf"^[{_LETTERS}][{_LETTERS} .@'-]*$", examples=["ada"]),
+]
 
 
 class Strict(BaseModel):

@@ -1,7 +1,9 @@
 """A logistic classifier without knobs: the scales of its prior are those under which the labels are likeliest."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +24,9 @@ INTERCEPT = 5.0
 BLOCK = 20_000
 """Rows judged at a time: their expanded features take up to 40 MB."""
 
+GLANCE = 4_000
+"""Rows glanced at at a time: few enough for the processor's cache."""
+
 
 @dataclass(frozen=True)
 class Prior:
@@ -30,6 +35,11 @@ class Prior:
     linear: float = 4.0
     fourier: float = 2.0
     scale: float = 1.0
+
+    @property
+    def width(self) -> float | None:
+        """The scale of the Fourier block, if there is one."""
+        return self.scale if self.fourier else None
 
     def precision(self, sizes: tuple[int, int]) -> Floats:
         """One over the prior variance of every coefficient: intercept, linear block, Fourier block if any."""
@@ -103,18 +113,25 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
         """The posterior given labels y in {-1, +1} with weights v; `choose` the prior anew or keep it."""
         start = self.posterior_.mode if hasattr(self, "posterior_") else None
-        best = self._under(self.prior_, X, y, v, start)
+        under = self._posteriors(X, y, v)
+        best = under(self.prior_, start)
         if choose and len(y):
-            best = self._climb(best, X, y, v)
+            best = self._climb(best, under)
         self.posterior_ = best
 
-    def _under(self, prior: Prior, X: Rows, y: Floats, v: Floats, start: Floats | None) -> Posterior:
-        precision = prior.precision(self.features_.sizes)
-        if start is not None and len(start) != len(precision):
-            start = None
-        return posterior(self.expand(X, prior), y, v, precision, start)
+    def _posteriors(self, X: Rows, y: Floats, v: Floats) -> Callable[[Prior, Floats | None], Posterior]:
+        """The posterior under any prior, from a start; priors of one scale share their features."""
+        expanded = cache(partial(self.features_, X))
 
-    def _climb(self, best: Posterior, X: Rows, y: Floats, v: Floats) -> Posterior:
+        def under(prior: Prior, start: Floats | None) -> Posterior:
+            precision = prior.precision(self.features_.sizes)
+            if start is not None and len(start) != len(precision):
+                start = None
+            return posterior(expanded(prior.width), y, v, precision, start)
+
+        return under
+
+    def _climb(self, best: Posterior, under: Callable[[Prior, Floats | None], Posterior]) -> Posterior:
         """Go up and down each scale in turn while the evidence grows; two rounds at the most."""
         for _ in range(2):
             before = self.prior_
@@ -125,7 +142,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                     k = steps.index(getattr(self.prior_, name)) + way
                     while 0 <= k < len(steps):
                         tried = replace(self.prior_, **{name: steps[k]})
-                        found = self._under(tried, X, y, v, best.mode if name != "scale" else None)
+                        found = under(tried, best.mode if name != "scale" else None)
                         if found.evidence <= best.evidence + 1e-3:
                             break
                         best, self.prior_, k = found, tried, k + way
@@ -133,15 +150,25 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 break
         return best
 
-    def expand(self, X: Rows, prior: Prior | None = None) -> Floats:
-        """The rows as the model sees them under a prior, its own unless given."""
-        prior = self.prior_ if prior is None else prior
-        return self.features_(X, prior.scale if prior.fourier else None)
+    def expand(self, X: Rows, *, single: bool = False) -> Floats:
+        """The rows as the model sees them; in double precision or in `single`."""
+        return self.features_(X, self.prior_.width, single=single)
 
     @property
     def model(self) -> Self:
         """A copy as it is now: later updates do not change it."""
         return copy(self)
+
+    def glance(self, X: Rows) -> tuple[Floats, Floats]:
+        """The mu and s of every row to about four digits, for looking over a pool in a quarter of the time."""
+        mu, s = np.empty((2, X.shape[0]))
+        mode, inverse = (a.astype(np.float32) for a in (self.posterior_.mode, self.posterior_.inverse_root()))
+        for k in range(0, X.shape[0], GLANCE):
+            F = self.expand(X[k : k + GLANCE], single=True)
+            mu[k : k + GLANCE] = F @ mode
+            U = F @ inverse.T
+            s[k : k + GLANCE] = np.sqrt(np.maximum(np.einsum("ij,ij->i", U, U), 1e-12))
+        return mu, s
 
     def belief(self, X: Rows) -> Belief:
         """The margins of rows under the posterior."""

@@ -83,6 +83,13 @@ class BootstrapCommittee:
         """The fitted classifier; later updates do not change it."""
         return self._fitted if self._stand_in is None else copy(self._stand_in)
 
+    def glance(self, X: Rows) -> tuple[Floats, Floats]:
+        """Means mu and deviations s of every row."""
+        if self._stand_in is not None:
+            return self._stand_in.glance(X)
+        belief = self.belief(X)
+        return belief.mu, belief.deviation()
+
     def belief(self, X: Rows) -> Belief:
         """The margins of rows, with their uncertainty."""
         if self._stand_in is not None:

@@ -1,7 +1,6 @@
 """Features for a Bayesian logistic model: standardised columns, and random Fourier features of them."""
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.random_projection import SparseRandomProjection
 
 from unskew.rows import Floats, Rows
@@ -44,15 +43,21 @@ class Features:
         """Columns of the linear and of the Fourier block."""
         return len(self._mean), 2 * self._directions.shape[1]
 
-    def __call__(self, X: Rows, scale: float | None = None) -> Floats:
-        """A constant 1, the linear block, and the Fourier block of that scale where one is given."""
-        Z = (self._dense(X) - self._mean) / self._spread
-        parts: list[NDArray[np.float64]] = [np.ones((len(Z), 1)), Z / np.sqrt(Z.shape[1])]
+    def __call__(self, X: Rows, scale: float | None = None, *, single: bool = False) -> Floats:
+        """A constant 1, the linear block, and the Fourier block of that scale if any; `single` or double precision."""
+        kind = np.float32 if single else np.float64
+        Z = ((self._dense(X) - self._mean) / self._spread).astype(kind, copy=False)
+        linear, fourier = self.sizes if scale is not None else (self.sizes[0], 0)
+        F = np.empty((len(Z), 1 + linear + fourier), dtype=kind)
+        F[:, 0] = 1.0
+        np.divide(Z, kind(np.sqrt(linear)), out=F[:, 1 : 1 + linear])
         if scale is not None:
-            angle = Z @ (self._directions / (self.median * scale))
-            width = np.sqrt(self._directions.shape[1])
-            parts += [np.cos(angle) / width, np.sin(angle) / width]
-        return np.hstack(parts)
+            angle = Z @ (self._directions / (self.median * scale)).astype(kind, copy=False)
+            half = 1 + linear + fourier // 2
+            np.cos(angle, out=F[:, 1 + linear : half])
+            np.sin(angle, out=F[:, half:])
+            F[:, 1 + linear :] /= kind(np.sqrt(fourier // 2))
+        return F
 
     def _dense(self, X: Rows) -> Floats:
         if self._project is not None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg.blas import dsyrk
 from scipy.special import expit
 
 from unskew.rows import Floats
@@ -30,6 +31,10 @@ class Posterior:
         """U with U'U = F H^-1 F', one column a row of F: inner products of columns are covariances of margins."""
         return np.asarray(solve_triangular(self.L, F.T, lower=True, check_finite=False))
 
+    def inverse_root(self) -> Floats:
+        """L^-1, for many rows at once: U = L^-1 F'."""
+        return np.asarray(solve_triangular(self.L, np.eye(len(self.mode)), lower=True, check_finite=False))
+
     def deviation(self, F: Floats) -> Floats:
         """The standard deviation of the margin of every row."""
         U = self.root(F)
@@ -47,7 +52,7 @@ def posterior(F: Floats, y: Floats, v: Floats, precision: Floats, start: Floats 
     [0.0, 0.741]
     """
     w = np.zeros(F.shape[1]) if start is None else start.copy()
-    target = y > 0.0
+    target, G = y > 0.0, np.empty_like(F)
 
     def objective(w: Floats) -> float:
         return float(v @ np.logaddexp(0.0, -y * (F @ w)) + 0.5 * (precision @ (w * w)))
@@ -56,7 +61,8 @@ def posterior(F: Floats, y: Floats, v: Floats, precision: Floats, start: Floats 
     for _ in range(50):
         p = expit(F @ w)
         gradient = F.T @ (v * (p - target)) + precision * w
-        H = (F.T * np.maximum(v * p * (1.0 - p), 1e-12)) @ F
+        np.multiply(F, np.sqrt(np.maximum(v * p * (1.0 - p), 1e-12))[:, None], out=G)
+        H = dsyrk(1.0, G.T, lower=True)  # G'G, the lower half, which is all that the factor needs
         H.flat[:: len(w) + 1] += precision
         L = cholesky(H, lower=True, overwrite_a=True, check_finite=False)
         step = cho_solve((L, True), gradient, check_finite=False)

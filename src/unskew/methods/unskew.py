@@ -132,13 +132,11 @@ class Unskew(Method):
 
     def doubtful(self, X: Rows, k: int) -> Ints:
         """The k rows with the least |mu| / s, s shrinking with every pick."""
-        belief = self._model.belief(X)
-        mu = belief.mu
-        near = np.arange(len(mu))
-        if len(mu) > max(200, CANDIDATES * k):
-            doubt = self.doubt(mu, belief.deviation())
-            near = np.argpartition(doubt, max(200, CANDIDATES * k))[: max(200, CANDIDATES * k)]
-        U, mu = belief.root(near), mu[near]
+        near, candidates = np.arange(X.shape[0]), max(200, CANDIDATES * k)
+        if len(near) > candidates:
+            near = np.sort(np.argpartition(self.doubt(*self._model.glance(X)), candidates)[:candidates])
+        belief = self._model.belief(take(X, near))
+        U, mu = belief.root(np.arange(len(near))), belief.mu.copy()
         variance = np.einsum("ij,ij->j", U, U)
         c = expit(mu) * expit(-mu)  # what one label adds to the precision of its row's margin
         picked = np.empty(k, dtype=np.int64)

@@ -1,11 +1,19 @@
 """Other ways for `Unskew` to pick rows and to weigh labels, beside which docs/method.md shows it.
 
-PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Half,rules:Near,rules:Unaudited,rules:Unweighted
+PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Doubtful,rules:Unaudited,rules:Unweighted
 """
 
 import numpy as np
 
 from unskew import Unskew
+from unskew.belief import doubtful
+
+
+class Doubtful(Unskew):
+    """The rows whose own sign is least known, |mu| / s, whatever their labels say of others; each pick shrinks s."""
+
+    def wanted(self, X, k):
+        return doubtful(self._model.belief(X), k)
 
 
 class Unaudited(Unskew):
@@ -13,23 +21,6 @@ class Unaudited(Unskew):
 
     def __init__(self, *, random_state=None):
         super().__init__(audit=0.0, random_state=random_state)
-
-
-class Half(Unskew):
-    """|mu| / sqrt(s): half way, in logarithms, between margin sampling and `Unskew`."""
-
-    def doubt(self, mu, s):
-        return np.abs(mu) / np.sqrt(s)
-
-
-class Near(Unskew):
-    """The most doubtful, but only of the rows nearest to the boundary: five times as many as wanted, 50 at least."""
-
-    def doubtful(self, X, k):
-        margin = np.abs(self._model.belief(X).mu)
-        wanted = min(max(50, 5 * k), len(margin))
-        near = np.argpartition(margin, wanted - 1)[:wanted]
-        return near[super().doubtful(X[near], k)]
 
 
 class Unweighted(Unskew):

@@ -1,6 +1,8 @@
 """LoggedData: what it accepts, what it makes of it, and how it refuses."""
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -41,6 +43,16 @@ def test_a_hidden_label_is_not_used():
         ([True, False, None, True], [False, True]),
         ([2.0, -3.0, np.nan, 2.0], [-3.0, 2.0]),
         ([7, 5, None, 7], [5, 7]),
+        (np.array([1.0, 0, None, 1.0], dtype=object), [0, 1]),
+        (np.array([10.0, 2, None, 10], dtype=object), [2, 10]),
+        (np.array([True, 0, None, 1], dtype=object), [0, 1]),
+        (np.ma.array([1, 0, 0, 1], mask=[0, 0, 1, 0]), [0, 1]),
+        (np.ma.array(["b", "a", "a", "b"], mask=[0, 0, 1, 0]), ["a", "b"]),
+        (["nan", "NaT", None, "nan"], ["NaT", "nan"]),
+        (["b", "<NA>", np.nan, "b"], ["<NA>", "b"]),
+        (np.array(["b", "a", pd.NA, "b"], dtype=object), ["a", "b"]),
+        (np.array(["b", "a", pd.NaT, "b"], dtype=object), ["a", "b"]),
+        (np.array(["b", "a", np.float32("nan"), "b"], dtype=object), ["a", "b"]),
     ],
 )
 def test_any_two_class_values(labels, classes):
@@ -53,9 +65,11 @@ def test_frozen():
     log = LoggedData(X, Y, q0=Q)
     with pytest.raises(dataclasses.FrozenInstanceError):
         log.y = 3
-    for array in (log.X, log.y, log.z, log.q0):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0
+    for same in (log, pickle.loads(pickle.dumps(log)), copy.deepcopy(log), copy.copy(log)):
+        assert np.array_equal(same.X, X)
+        for array in (same.X, same.y, same.z, same.q0, same.classes):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
 
 
 def test_does_not_alias_what_it_was_given():

@@ -61,6 +61,18 @@ class TestContract:
         assert csr.labels_ == dense.labels_
         np.testing.assert_allclose(csr.model_.coef_, dense.model_.coef_, rtol=1e-9)
 
+    def test_a_dense_log_and_a_sparse_stream_or_the_other_way_round(self, method, variant):
+        s = scene()
+        label = np.where(s.log.z, s.log.y, np.nan)
+        csr = LoggedData(sparse.csr_array(s.log.X), label, s.log.z, s.log.q0, classes=(-1, 1))
+        dense, *mixed = (
+            run(method(variant=variant, random_state=2), log, (X, s.q0), s.y)
+            for log, X in ((s.log, s.X), (s.log, sparse.csr_array(s.X)), (csr, s.X))
+        )
+        for m in mixed:
+            assert m.labels_ == dense.labels_
+            np.testing.assert_allclose(m.model_.coef_, dense.model_.coef_, rtol=1e-9)
+
     def test_class_values_do_not_matter(self, method, variant):
         s = scene()
         words = np.array(["no", "yes"], dtype=object)
@@ -160,6 +172,10 @@ def test_run_stops_after_the_budget():
     np.testing.assert_array_equal(same.model_.coef_, stopped.model_.coef_)
     with pytest.raises(InputError, match=r"one label for each of 10 rows; got shape \(1,\)"):
         Passive().run(s.log, (s.X, s.q0), lambda asked: s.y[:1])
+    with pytest.raises(
+        InputError, match=rf"one label for each of {s.n} stream rows; got shape \(15,\). Pass all labels"
+    ):
+        run(Passive(), s.log, (s.X, s.q0), s.y[:15])
 
 
 def test_idbal_skips_what_the_log_covers():

@@ -103,23 +103,17 @@ def test_blind_spot_needs_rows_that_differ():
 def test_csr_rows():
     blind = policies.BlindSpot.fit(sparse.csr_array(X), Y, 2)
     assert np.array_equal(blind(sparse.csr_array(X)), policies.BlindSpot.fit(X, Y, 2)(X))
-    for Q0 in (policies.Uniform.draw(5, 1), policies.Uncertainty.fit(X, Y), policies.Tabulated(X, 0.3)):
-        if isinstance(Q0, policies.Tabulated):
-            Q0 = policies.Tabulated(sparse.csr_array(X), np.linspace(0.1, 0.9, len(X)))
-            assert np.array_equal(Q0(sparse.csr_array(X[:7])), np.linspace(0.1, 0.9, len(X))[:7])
-        else:
-            np.testing.assert_allclose(Q0(sparse.csr_array(X)), Q0(X))
+    for Q0 in (policies.Uniform.draw(5, 1), policies.Uncertainty.fit(X, Y)):
+        np.testing.assert_allclose(Q0(sparse.csr_array(X)), Q0(X))
 
 
-def test_tabulated():
-    Q0 = policies.Tabulated(X, np.linspace(0.1, 0.9, len(X)))
-    assert np.array_equal(Q0(X[[5, 2]]), np.linspace(0.1, 0.9, len(X))[[5, 2]])
-    with pytest.raises(InputError, match="row 1 is not in the table"):
-        Q0(np.vstack([X[0], X[0] + 9.0]))
-    with pytest.raises(InputError, match="equal rows must have equal propensities; row 1 has 0.5"):
-        policies.Tabulated([[1.0], [1.0]], [0.4, 0.5])
-    with pytest.raises(InputError, match=r"q0 must be in \(0, 1\]; got 0.0 at row 0"):
-        policies.Tabulated([[1.0]], [0.0])
+@pytest.mark.parametrize("policy", [policies.Uncertainty, policies.Certainty])
+def test_most_rows_on_the_coarse_boundary_are_refused(policy):
+    """s would be 0, and every probability NaN."""
+    rows = np.zeros((1000, 2))
+    rows[::5] = 1.0
+    with pytest.raises(InputError, match=r"s, entry \d+ of 400 sorted squared distances .* got 0\.0"):
+        policy.fit(rows, np.where(rows[:, 0] > 0, 1.0, -1.0))
 
 
 def test_by_name():

@@ -121,6 +121,15 @@ def test_streams_and_other_models():
     assert 0.0 <= expected_gain(method, s.X) < 0.01
 
 
+def test_a_cold_start_is_not_known_well_enough():
+    s = scene()
+    cold = LoggedData(s.log.X, [None] * s.log.m, q0=s.log.q0, classes=(-1, 1))
+    rule, method = StoppingRule(width=0.9), Unskew(random_state=0).start(cold)
+    assert rule(method, s.X) is None
+    method.tell(s.y[method.ask(s.X, s.q0, k=20)])
+    assert rule(method, s.X) is not None
+
+
 def test_refusals():
     s = scene()
     with pytest.raises(InputError, match=r"width must be in \(0, 1\); got 2. Try 0.1"):

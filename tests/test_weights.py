@@ -50,7 +50,7 @@ def test_thinness_is_the_mixture_with_the_rate_of_buying(q0, bought, random):
     v = weights.thinness(log, log, got)
     assert v.mean() == pytest.approx(1.0) and (v > 0).all()
     nothing = weights.thinness(log, log, [])
-    assert nothing == pytest.approx(weights.normalise(weights.importance(log) ** 0.5))
+    assert nothing == pytest.approx(weights.normalise(weights.importance(log) ** 0.25))
     # where the whole log has one propensity there is nothing to weigh
     assert weights.thinness(np.full(5, 0.3), np.full(2, 0.3), np.full(3, 0.3)) == pytest.approx(np.ones(5))
 
@@ -62,8 +62,8 @@ def test_thinness_settles_as_a_blind_spot_is_filled():
     for bought in (0, 20, 98, 400):
         v = weights.thinness(log, np.array([0.5, 0.01]), np.full(bought, 0.01))
         ratios.append(v[1] / v[0])
-    assert ratios[0] == pytest.approx(50**0.5)
-    assert ratios[2] == pytest.approx((100 / (2 + 196)) ** 0.5)
+    assert ratios[0] == pytest.approx(50**0.25)
+    assert ratios[2] == pytest.approx((100 / (2 + 196)) ** 0.25)
     assert ratios == sorted(ratios, reverse=True)
 
 

@@ -12,17 +12,20 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from unskew.belief import Belief
+from unskew.belief import Belief, Some, at_stake, foremost, pick, settled
 from unskew.data import signs
 from unskew.errors import InputError
 from unskew.features import Features
 from unskew.laplace import Posterior, posterior
-from unskew.rows import Floats, Rows, as_rows
+from unskew.rows import Floats, Ints, Rows, as_rows, as_weights, take
 
 INTERCEPT = 5.0
 
 BLOCK = 20_000
 """Rows judged at a time: their expanded features take up to 40 MB."""
+
+AIMS = 5_000
+"""Rows, drawn from those looked at, whose signs a label may settle."""
 
 GLANCE = 4_000
 """Rows glanced at at a time: few enough for the processor's cache."""
@@ -101,12 +104,18 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows alone."""
         rows, labels = as_rows(X), np.asarray(y)
+        if labels.shape != (rows.shape[0],):
+            raise InputError(
+                f"y must have one label for each of {rows.shape[0]} rows; got shape {labels.shape}. Align them."
+            )
         classes = np.unique(labels)
         if len(classes) != 2:
             raise InputError(
                 f"y must have two classes; got {len(classes)}: {classes[:4].tolist()}. Drop or merge some."
             )
-        v = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        v = as_weights(sample_weight, len(labels))
+        if not v.any():
+            raise InputError("sample_weight must be above 0 for some row; got 0 throughout. Leave it out.")
         self.prepare(rows, classes).update(rows, signs(labels, classes), v, choose=True)
         return self
 
@@ -159,16 +168,24 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """A copy as it is now: later updates do not change it."""
         return copy(self)
 
-    def glance(self, X: Rows) -> tuple[Floats, Floats]:
-        """The mu and s of every row to about four digits, for looking over a pool in a quarter of the time."""
-        mu, s = np.empty((2, X.shape[0]))
-        mode, inverse = (a.astype(np.float32) for a in (self.posterior_.mode, self.posterior_.inverse_root()))
+    def glance(self, X: Rows) -> tuple[Some, Some]:
+        """Means and root of the margins, one row for each of X, to about four digits: for looking over a pool."""
+        mode, root = (a.astype(np.float32) for a in (self.posterior_.mode, self.posterior_.inverse_root().T))
+        mu, U = np.empty(X.shape[0], dtype=np.float32), np.empty((X.shape[0], len(mode)), dtype=np.float32)
         for k in range(0, X.shape[0], GLANCE):
             F = self.expand(X[k : k + GLANCE], single=True)
-            mu[k : k + GLANCE] = F @ mode
-            U = F @ inverse.T
-            s[k : k + GLANCE] = np.sqrt(np.maximum(np.einsum("ij,ij->i", U, U), 1e-12))
-        return mu, s
+            np.dot(F, mode, out=mu[k : k + GLANCE])
+            np.dot(F, root, out=U[k : k + GLANCE])
+        return mu, U
+
+    def wanted(self, X: Rows, k: int, rng: np.random.Generator) -> Ints:
+        """The k rows whose labels would settle most signs: the foremost by a glance, then looked at closely."""
+        mu, U = self.glance(X)
+        aims = np.arange(len(mu)) if len(mu) <= AIMS else rng.choice(len(mu), AIMS, replace=False)
+        M = at_stake(mu[aims], U[aims])
+        near = foremost(settled(mu, U, M), k)
+        belief = self.belief(take(X, near))
+        return near[pick(belief.mu, belief.root(np.arange(len(near))).T, M, k)]
 
     def belief(self, X: Rows) -> Belief:
         """The margins of rows under the posterior."""
@@ -177,24 +194,30 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def decision_function(self, X: Any) -> Floats:
         """The expected margin of every row."""
-        check_is_fitted(self, "posterior_")
-        rows = as_rows(X)
+        rows = self._rows(X)
         blocks = (rows[k : k + BLOCK] for k in range(0, max(rows.shape[0], 1), BLOCK))
         return np.concatenate([self.posterior_.mean(self.expand(block)) for block in blocks])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likelier class of every row."""
-        return np.asarray(self.classes_[(self.decision_function(X) >= 0.0).astype(np.intp)])
+        positive = self.decision_function(X) >= 0.0
+        return np.asarray(self.classes_[positive.astype(np.intp)])
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of both classes, the margin's uncertainty averaged out (MacKay 1992)."""
-        check_is_fitted(self, "posterior_")
-        rows, shrunk = as_rows(X), []
+        rows, shrunk = self._rows(X), []
         for k in range(0, max(rows.shape[0], 1), BLOCK):
             F = self.expand(rows[k : k + BLOCK])
             shrunk.append(self.posterior_.mean(F) / np.sqrt(1.0 + np.pi / 8.0 * self.posterior_.deviation(F) ** 2))
         positive = expit(np.concatenate(shrunk))
         return np.column_stack([1.0 - positive, positive])
+
+    def _rows(self, X: Any) -> Rows:
+        check_is_fitted(self, "posterior_")
+        rows = as_rows(X)
+        if rows.shape[1] != self.n_features_in_:
+            raise InputError(f"X must have the {self.n_features_in_} features of fit; got {rows.shape[1]}. Align them.")
+        return rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,11 +1,32 @@
-"""What a model believes of the margins of rows: where they are, and how they would move together."""
+"""What a model believes of the margins of rows: where they are, how they move together, which labels would settle them.
+
+The last is how `Unskew` picks rows. Margins have means mu and covariances C = U U', with s_t^2 = C_tt. The sign of row
+t is wrong with probability e_t = Phi(-|mu_t| / s_t). The label of row i measures its margin with a precision of c_i =
+p_i (1 - p_i), and takes away the share r_it of the variance of t's. What it settles in all rows t together is ::
+
+    sum_t e_t r_it,    r_it = c_i C_it^2 / ((1 + c_i s_i^2) s_t^2)
+
+or c_i / (1 + c_i s_i^2) u_i' M u_i with one small matrix M = sum_t (e_t / s_t^2) u_t u_t': no pair of rows is formed.
+Where covariances are rough, as those of a small committee are, the row's own |mu_i| / s_i is what remains.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, ndtr
 
 from unskew.rows import Floats, Ints
+
+TINY = 1e-12
+
+FEW, CANDIDATES = 200, 20
+"""Rows considered one by one for a batch: so many at least, and so many times its size."""
+
+Some = NDArray[np.floating[Any]]
+"""Numbers in single or double precision."""
 
 
 @dataclass(frozen=True)
@@ -25,5 +46,76 @@ class Belief:
     def deviation(self) -> Floats:
         """s: the standard deviation of the margin of every row, above 0."""
         U = self.root(np.arange(len(self.mu)))
-        s: Floats = np.sqrt(np.maximum(np.einsum("ij,ij->j", U, U), 1e-12))
+        s: Floats = np.sqrt(np.maximum(np.einsum("ij,ij->j", U, U), TINY))
         return s
+
+
+def at_stake(mu: Some, U: Some) -> Floats:
+    """M, as a mean over these rows; U has one row for each.
+
+    >>> at_stake(np.zeros(2), np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
+    [[0.25, 0.0], [0.0, 0.25]]
+    """
+    variance = np.maximum(np.einsum("ij,ij->i", U, U), TINY)
+    w = ndtr(-np.abs(mu) / np.sqrt(variance)) / variance / len(mu)
+    return np.asarray(U.T @ (U * w[:, None]), dtype=np.float64)
+
+
+def settled(mu: Some, U: Some, M: Floats) -> Floats:
+    """What the label of each row would settle."""
+    c = expit(mu) * expit(-mu)
+    variance = np.einsum("ij,ij->i", U, U)
+    return np.asarray(c / (1.0 + c * variance) * np.einsum("ij,ij->i", U @ M.astype(U.dtype, copy=False), U))
+
+
+def pick(mu: Floats, U: Floats, M: Floats, k: int) -> Ints:
+    """Choose k of these rows, one after the other: each settles most once those before it are labelled.
+
+    A label takes g h h' from S, the covariance of the coordinates of U, I at first (Sherman and Morrison)::
+
+        h = S u_i,    g = c_i / (1 + c_i s_i^2),    s_j^2 = u_j' S u_j,    Q_j = u_j' S M S u_j
+
+    >>> U = np.array([[20.0, 0.0], [19.0, 0.0], [0.0, 1.0]])
+    >>> pick(np.zeros(3), U, at_stake(np.zeros(3), U), 2).tolist()              # not the second: the first tells it too
+    [0, 2]
+    """
+    c = expit(mu) * expit(-mu)
+    S, variance, Q = np.eye(U.shape[1]), np.einsum("ij,ij->i", U, U), np.einsum("ij,ij->i", U @ M, U)
+    picked = np.empty(k, dtype=np.int64)
+    for j in range(k):
+        score = c / (1.0 + c * variance) * Q
+        score[picked[:j]] = -np.inf
+        i = picked[j] = int(np.argmax(score))
+        h = S @ U[i]
+        g, Mh = c[i] / (1.0 + c[i] * variance[i]), M @ h
+        along, across = (U @ np.column_stack((h, S @ Mh))).T
+        variance = np.maximum(variance - g * along**2, 0.0)
+        Q = np.maximum(Q - 2.0 * g * along * across + g * g * (h @ Mh) * along**2, 0.0)
+        S -= g * np.outer(h, h)
+    return picked
+
+
+def foremost(score: Some, k: int) -> Ints:
+    """The rows with the highest scores, in order of their positions, as many as are considered for a batch of k."""
+    n = max(FEW, CANDIDATES * k)
+    return np.arange(len(score)) if len(score) <= n else np.sort(np.argpartition(-score, n)[:n])
+
+
+def doubtful(belief: Belief, k: int) -> Ints:
+    """The k rows whose own sign is least known, |mu| / s, one after the other: each label shrinks s around it.
+
+    >>> U = np.array([[20.0, 19.0, 0.0], [0.0, 0.0, 3.0]])
+    >>> doubtful(Belief(np.full(3, 0.1), lambda rows: U[:, rows]), 3).tolist()          # the first tells the second
+    [0, 2, 1]
+    """
+    near = foremost(-np.abs(belief.mu) / belief.deviation(), k)
+    mu, U = np.abs(belief.mu[near]), belief.root(near)
+    c = expit(mu) * expit(-mu)
+    picked = np.empty(k, dtype=np.int64)
+    for j in range(k):
+        variance = np.maximum(np.einsum("ij,ij->j", U, U), TINY)
+        i = picked[j] = int(np.argmin(mu / np.sqrt(variance)))
+        shrink = (1.0 - 1.0 / np.sqrt(1.0 + c[i] * variance[i])) / variance[i]
+        U = U - np.outer(shrink * U[:, i], U[:, i] @ U)  # Sherman and Morrison, of the root
+        mu[i] = np.inf  # not twice
+    return np.asarray(near[picked])

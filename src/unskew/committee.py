@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from unskew.bayes import BayesianLogistic
-from unskew.belief import Belief
+from unskew.belief import Belief, doubtful
 from unskew.classifiers import check_classifier, fit_weighted, margins
-from unskew.rows import Floats, Rows
+from unskew.rows import Floats, Ints, Rows
 
 MEMBERS = 10
 
@@ -72,23 +72,22 @@ class BootstrapCommittee:
             assert self._stand_in is not None  # labels are never taken back
             self._stand_in.update(X, y, v, choose=choose)
             return
-        self._stand_in = None
         draws = [np.random.default_rng([self._seed, b]).exponential(size=len(y)) for b in range(MEMBERS)]
         values = self._classes[(y > 0.0).astype(np.intp)]
         jobs = (delayed(fit_weighted)(self._template, X, values, v * draw) for draw in (np.ones(len(y)), *draws))
         self._fitted, *self._members = Parallel()(jobs)
+        self._stand_in = None
 
     @property
     def model(self) -> Any:
         """The fitted classifier; later updates do not change it."""
         return self._fitted if self._stand_in is None else copy(self._stand_in)
 
-    def glance(self, X: Rows) -> tuple[Floats, Floats]:
-        """Means mu and deviations s of every row."""
+    def wanted(self, X: Rows, k: int, rng: np.random.Generator) -> Ints:
+        """The k rows whose sign is least known: ten members say little of how the margins of two rows move together."""
         if self._stand_in is not None:
-            return self._stand_in.glance(X)
-        belief = self.belief(X)
-        return belief.mu, belief.deviation()
+            return self._stand_in.wanted(X, k, rng)
+        return doubtful(self.belief(X), k)
 
     def belief(self, X: Rows) -> Belief:
         """The margins of rows, with their uncertainty."""

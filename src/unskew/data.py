@@ -89,6 +89,13 @@ class LoggedData:
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy, or what comes out of a pickle, is frozen too."""
+        self.__dict__.update(state)
+        for value in (self.X, self.y, self.z, self.q0, self.classes):
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
     @classmethod
     def from_frame(
         cls,
@@ -210,6 +217,9 @@ def signs(labels: ArrayLike, classes: NDArray[Any]) -> Floats:
 
 def _column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDArray[Any]:
     array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        array = array.astype(object)
+        array[np.ma.getmaskarray(values)] = None
     if array.dtype.kind in "SU" and not isinstance(values, np.ndarray):
         array = np.asarray(values, dtype=object)  # keep None apart from the text "None"
     if array.shape != (rows,):
@@ -223,8 +233,9 @@ def _missing(labels: NDArray[Any]) -> Bools:
     if labels.dtype.kind == "f":
         unknown: Bools = np.isnan(labels)
         return unknown
-    if labels.dtype.kind == "O":  # None, a float NaN, or pandas' own marks
-        return np.array([v is None or str(v) in ("nan", "<NA>", "NaT") for v in labels], dtype=bool)
+    if labels.dtype.kind == "O":  # None, a float NaN, or pandas' own marks; the text "nan" is a class like any other
+        marks = ("None", "nan", "<NA>", "NaT")
+        return np.array([not isinstance(v, str) and str(v) in marks for v in labels], dtype=bool)
     return np.zeros(labels.shape, dtype=bool)
 
 
@@ -234,7 +245,11 @@ def _class_pair(revealed: NDArray[Any], classes: Sequence[Any] | NDArray[Any] | 
         if pair.shape != (2,) or pair[0] == pair[1]:
             raise InputError(f"classes must be two different values (negative, positive); got {classes!r}.")
         return pair
-    seen = sorted(set(revealed.tolist()), key=lambda v: (str(type(v)), v))
+    values = set(revealed.tolist())
+    try:
+        seen = sorted(values)
+    except TypeError:  # numbers and text
+        seen = sorted(values, key=lambda v: (str(type(v)), v))
     if not seen:
         raise InputError(
             "no row is revealed: the log holds 0 labels, so the classes are unknown. "

@@ -11,7 +11,7 @@ The value is unbiased for margins that do not depend on which labels were bought
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -32,13 +32,36 @@ class Audit(NamedTuple):
     """A round on a pool: positions of the rows chosen, and of those drawn at random from the rows left.
 
     Both are rows that were answered. Of those asked, some may be `lost` of either kind: skipped, or not answered yet.
-    Whether a row is lost must not depend on its label; then the answered ones stand for all asked.
+    Whether a row is lost must not depend on its label; then the answered ones of a round stand for all it asked.
     """
 
     chosen: Ints
     drawn: Ints
     chosen_lost: int = 0
     drawn_lost: int = 0
+
+
+class Stand(NamedTuple):
+    """Answered rows, and how many rows asked each stands for."""
+
+    rows: Ints
+    each: float
+
+
+def _stands(answered: list[Ints], lost: list[int]) -> list[Stand]:
+    """Who stands for the rows each round asked: its own answered ones, else those of the nearest round with any.
+
+    Rounds differ in the rows they choose and in how many of them are lost, so none stands for another without need.
+
+    >>> [(s.rows.tolist(), s.each) for s in _stands([np.array([4, 7]), np.array([], dtype=int)], [1, 3])]
+    [([4, 7], 1.5), ([4, 7], 1.5)]
+    """
+    some = [k for k, rows in enumerate(answered) if len(rows)]
+    found = []
+    for k, own in enumerate(answered):
+        rows = own if len(own) else answered[min(some, key=lambda j: abs(j - k), default=k)]
+        found.append(Stand(rows, (len(own) + lost[k]) / max(len(rows), 1)))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +79,12 @@ class Design:
     rounds: tuple[Audit, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "z", np.asarray(self.z, dtype=bool))
+        object.__setattr__(self, "q0", np.asarray(self.q0, dtype=np.float64))
+        if self.z.shape != self.q0.shape:
+            raise InputError(
+                f"z and q0 must have one value a row; got shapes {self.z.shape}, {self.q0.shape}. Align them."
+            )
         asked = np.concatenate([*(np.concatenate(r[:2]) for r in self.rounds), np.zeros(0, dtype=np.int64)])
         if len(np.unique(asked)) != len(asked):
             raise InputError("a pool row can be labelled once; a position comes twice. Number rows in the whole pool.")
@@ -77,18 +106,14 @@ class Design:
 
     @cached_property
     def rest(self) -> Ints:
-        """r_k: of how many rows the audit of round k was drawn."""
+        """r_k: for how many rows the audit of round k stands: those it was drawn from.
+
+        While no chosen row is answered in any round, nothing else can stand for them: they count as not chosen.
+        """
         chosen = np.array([len(r.chosen) + r.chosen_lost for r in self.rounds], dtype=np.int64)
+        chosen *= any(len(r.chosen) for r in self.rounds)
         drawn = np.array([len(r.drawn) + r.drawn_lost for r in self.rounds], dtype=np.int64)
         return self.n - np.cumsum(chosen) - np.cumsum(drawn) + drawn
-
-    @cached_property
-    def stands_for(self) -> tuple[float, float]:
-        """How many rows asked an answered one stands for, of the chosen and of the drawn: 1 where none is lost."""
-        answered = np.array([[len(r.chosen), len(r.drawn)] for r in self.rounds] or [[0, 0]]).sum(axis=0)
-        lost = np.array([[r.chosen_lost, r.drawn_lost] for r in self.rounds] or [[0, 0]]).sum(axis=0)
-        chosen, drawn = 1.0 + lost / np.maximum(answered, 1)
-        return float(chosen), float(drawn)
 
     @cached_property
     def drawn(self) -> Ints:
@@ -100,9 +125,10 @@ class Design:
         """r_k of every audit row."""
         return np.repeat(self.rest, [len(r.drawn) for r in self.rounds]).astype(np.float64)
 
-    def log_size(self, v: Floats) -> float:
-        """What the log is worth in uniformly drawn labels: m / mean of q0 v^2. 0 if it reveals none."""
-        return self.m / float(np.mean(self.q0 * v**2)) if self.z.any() else 0.0
+    @cached_property
+    def log_size(self) -> float:
+        """What the log is worth in uniformly drawn labels: m / mean of 1/q0. 0 if it reveals none."""
+        return self.m / float(np.mean(1.0 / self.q0)) if self.z.any() else 0.0
 
     @cached_property
     def pool_size(self) -> float:
@@ -112,13 +138,13 @@ class Design:
             return float(self.n)
         return 1.0 / (float(np.mean((self.rest_of_drawn / self.n) ** 2)) / A + 1.0 / self.n) if A else 0.0
 
-    def shares(self, v: Floats, *, pool: bool) -> tuple[float, float]:
+    def shares(self, *, pool: bool) -> tuple[float, float]:
         """c: how much log and pool count, in proportion to their sizes.
 
         Sizes depend on the design alone. Inverse estimated variances would lean towards whichever source happened to
         show few losses: too low a value, and too narrow an interval.
         """
-        sizes = np.array([self.log_size(v), self.pool_size if pool else 0.0])
+        sizes = np.array([self.log_size, self.pool_size if pool else 0.0])
         if not sizes.sum() > 0.0:
             where = (
                 "revealed in the log or drawn from the pool" if pool else "revealed in the log, the one source of 'is'"
@@ -126,6 +152,26 @@ class Design:
             raise InputError(f"an estimate needs labels that came at random; got 0 {where}. Set audit= above 0.")
         c = sizes / sizes.sum()
         return float(c[0]), float(c[1])
+
+    def standing(self) -> Iterator[tuple[Stand, Stand]]:
+        """Who stands for the rows each round chose, and for those it drew (`_stands`)."""
+        chosen = _stands([r.chosen for r in self.rounds], [r.chosen_lost for r in self.rounds])
+        drawn = _stands([r.drawn for r in self.rounds], [r.drawn_lost for r in self.rounds])
+        return zip(chosen, drawn, strict=True)
+
+    @cached_property
+    def pool_weights(self) -> Floats:
+        """What every pool row counts for in the mean of T_k / n (`omega`)."""
+        if self.labelled[self.m :].all():
+            return np.full(self.n, 1.0 / self.n)
+        w = np.zeros(self.n)
+        A = after = len(self.drawn)  # after / A: the share of T_k, T_k+1, ... in the mean
+        for r, r_k, (chosen, drawn) in zip(self.rounds, self.rest, self.standing(), strict=True):
+            w[chosen.rows] += chosen.each * after
+            w[r.drawn] += r_k
+            after -= len(r.drawn)
+            w[drawn.rows] += drawn.each * after
+        return w / (A * self.n)
 
     def omega(self, v: Floats, *, pool: bool = True) -> Floats:
         """The weight of every row: log rows c_0 z v / m, pool rows c_1 times what they count for in mean_k T_k / n.
@@ -135,27 +181,15 @@ class Design:
             T_k = sum over rows labelled before k or chosen in k + r_k / a_k sum over the audit rows of k
 
         unbiased for the pool's total, given the rounds before; T_k counts in proportion to a_k. Where asked rows were
-        lost, answered ones stand for them (`stands_for`).
+        lost, answered ones stand for them (`standing`).
 
         >>> design = Design(np.array([True]), np.array([0.5]), 4, (Audit(np.array([3]), np.array([0])),))
         >>> design.omega(np.array([2.0])).round(3).tolist()                 # log; then 3 of 4, 0, 0, 1 of 4
         [0.578, 0.533, 0.0, 0.0, 0.178]
         """
-        c_0, c_1 = self.shares(v, pool=pool)
-        w = np.zeros(self.m + self.n)
-        w[: self.m] = c_0 * self.z * v / max(self.m, 1)
-        if not c_1:
-            return w
-        A = after = len(self.drawn)  # after / A: the share of T_k, T_k+1, ... in the mean
-        if self.labelled[self.m :].all():
-            w[self.m :] = c_1 / self.n
-            return w
-        per_chosen, per_drawn = self.stands_for
-        for r, r_k in zip(self.rounds, self.rest, strict=True):
-            w[self.m + r.chosen] = per_chosen * after / A * c_1 / self.n
-            after -= len(r.drawn)
-            w[self.m + r.drawn] = (r_k + per_drawn * after) / A * c_1 / self.n
-        return w
+        c_0, c_1 = self.shares(pool=pool)
+        of_pool = c_1 * self.pool_weights if c_1 else np.zeros(self.n)
+        return np.concatenate([c_0 * self.z * v / max(self.m, 1), of_pool])
 
 
 class Outcomes(NamedTuple):
@@ -269,7 +303,7 @@ def population(
     >>> margin = rng.normal(0, 4, 500); y = np.where(rng.random(500) < expit(margin), 1.0, -1.0)
     >>> q0 = np.where(margin > 0, 0.9, 0.2); z = rng.random(500) < q0
     >>> print(population(Design(z, q0), margin, y))
-    error 0.086, 95 % interval 0.041 to 0.141 (dr, wald; 272 labels worth 159 drawn at random; q0 given)
+    error 0.086, 95 % interval 0.042 to 0.140 (dr, wald; 272 labels worth 159 drawn at random; q0 given)
     """
     for name, asked, known in (
         ("measure", measure, tuple(MEASURES)), ("estimator", estimator, ESTIMATORS), ("interval", interval, INTERVALS),
@@ -279,14 +313,19 @@ def population(
     if not 0.0 < level < 1.0:
         raise InputError(f"level must be in (0, 1); got {level}. The usual one is 0.95.")
     rows = design.m + design.n
+    margin, y = np.asarray(margin, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if not margin.shape == y.shape == (rows,):
         raise InputError(
             f"margin and y must have one value for each of {rows} rows of log and pool; got shapes {margin.shape}, "
             f"{y.shape}. Put the log's rows first."
         )
+    for i in np.flatnonzero(~np.isfinite(margin))[:1]:
+        raise InputError(f"margin must be finite; got {margin[i]} at row {i}. Clip the model's margins.")
+    for i in np.flatnonzero(design.labelled & (np.abs(y) != 1.0))[:1]:
+        raise InputError(f"y must be +1 or -1 where labelled; got {y[i]} at row {i}. Map the two classes to these.")
     v = weights.importance(design.q0)
     if estimator == "clipped":
-        v = weights.clip(v, math.sqrt(design.m))
+        v = weights.clip(v, math.sqrt(max(design.m, 1)))
     pool = estimator != "is"
     omega = design.omega(v, pool=pool)
     pairs = MEASURES[measure](margin)
@@ -315,25 +354,27 @@ def population(
     g = (g_n - ratio * g_d) / denominator
     residual = np.where(design.labelled, np.where(y > 0.0, if_plus, if_minus) - g, 0.0)
     ends = (np.minimum(if_plus, if_minus) - g, np.maximum(if_plus, if_minus) - g)
-    c_0, c_1 = design.shares(v, pool=pool)
+    c_0, c_1 = design.shares(pool=pool)
     parts = [(c_0, _log_part(design, residual, ends, v))] if c_0 else []
-    rows_variance = float(g.var()) / rows
+    covariance = float(omega @ ((g - g.mean()) * residual))  # of g and the residual at a row
+    rows_variance = max(float(g.var()) + 2.0 * covariance, 0.0) / rows
     if c_1:
         parts.append((c_1, _pool_part(design, residual, ends)))
         rows_variance += c_1 * float(omega[design.m :] @ residual[design.m :] ** 2) / design.n
     below, above = (wald if interval == "wald" else bernstein)(parts, rows_variance, level)
     top = math.inf if measure == "log_loss" else 1.0
+    value = min(max(ratio, 0.0), top)  # before its interval: one around a value outside would have no width left
     return PopulationEstimate(
-        min(max(ratio, 0.0), top),
-        min(max(ratio - below, 0.0), top),
-        min(max(ratio + above, 0.0), top),
+        value,
+        max(value - below, 0.0),
+        min(value + above, top),
         math.sqrt(sum(c**2 * part.variance for c, part in parts) + rows_variance),
         level,
         measure,
         estimator,
         interval,
         int(np.count_nonzero(omega)),
-        design.log_size(v) + (design.pool_size if pool else 0.0),
+        design.log_size + (design.pool_size if pool else 0.0),
     )
 
 
@@ -344,7 +385,7 @@ def _log_part(design: Design, residual: Floats, ends: tuple[Floats, Floats], v: 
     width = math.sqrt(float(np.average((high - low) ** 2, weights=design.q0 * v**2)))
     span = max(float((v * high).max()), 0.0) - min(float((v * low).min()), 0.0)
     mid = float((low + high).mean()) / 2.0
-    return Part(float(t.mean()), _variance(t, width), design.m, span, design.log_size(v), mid, width)
+    return Part(float(t.mean()), _variance(t, width), design.m, span, design.log_size, mid, width)
 
 
 def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) -> Part:
@@ -353,12 +394,14 @@ def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) ->
     x, A = residual[design.m :], len(design.drawn)
     if design.labelled[design.m :].all():
         return Part(float(x.mean()), 0.0, design.n, 0.0, math.inf, 0.0, 0.0)
-    known, sums = 0.0, []
-    per_chosen, per_drawn = design.stands_for
-    for r in design.rounds:
-        known += per_chosen * float(x[r.chosen].sum())
+    known, lost, after, sums = 0.0, 0.0, A, []
+    for r, (chosen, drawn) in zip(design.rounds, design.standing(), strict=True):
+        known += chosen.each * float(x[chosen.rows].sum())
         sums += [known] * len(r.drawn)
-        known += per_drawn * float(x[r.drawn].sum())
+        u = design.pool_weights[r.chosen]
+        lost += float(u @ (u - after / (A * design.n)))  # less what they would count for if none were lost
+        after -= len(r.drawn)
+        known += drawn.each * float(x[drawn.rows].sum())
     share = design.rest_of_drawn / design.n
     i = design.drawn
     open_part = share * x[i]
@@ -366,9 +409,9 @@ def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) ->
     width = math.sqrt(float(np.mean((share * (high[i] - low[i])) ** 2)))
     span = float(np.ptp(np.array(sums))) / design.n + float(share.max()) * float(high.max() - low.min())
     mid = float(np.mean(share * (low[i] + high[i]))) / 2.0
-    chosen = np.concatenate([x[r.chosen] for r in design.rounds])
-    lost = (per_chosen - 1.0) * per_chosen * float(((chosen - chosen.mean()) ** 2).sum()) if len(chosen) else 0.0
-    variance = _variance(t, width) + lost / design.n**2  # sampling without replacement: the answered of the chosen
+    chosen_x = np.concatenate([x[r.chosen] for r in design.rounds])
+    spread = float(chosen_x.var(ddof=1)) if len(chosen_x) > 1 else width**2 / 4.0
+    variance = _variance(t, width) + lost * spread  # sampling without replacement: the answered of the chosen
     return Part(float(open_part.mean()), variance, A, span, A, mid, width)
 
 

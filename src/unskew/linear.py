@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from unskew import _kernels
 from unskew.data import signs
 from unskew.errors import InputError, unknown
-from unskew.rows import Bools, Floats, Ints, Rows, not_finite
+from unskew.rows import Bools, Floats, Ints, Rows, as_weights, not_finite
 
 LOSSES = {"squared": _kernels.SQUARED, "logistic": _kernels.LOGISTIC, "hinge": _kernels.HINGE}
 CLOCKS = ("weight", "rows")
@@ -279,7 +279,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 raise InputError(f"X and y must have one entry a row: {error}. Align them.") from None
             X, y = validate_data(self, X, y, reset=first, **_CHECKS)
             check_classification_targets(y)
-        return _as_rows(X), y, _weights(sample_weight, X.shape[0])
+        return _as_rows(X), y, as_weights(sample_weight, X.shape[0])
 
     def _is_plain(self, X: Any, y: Any) -> bool:
         """Whether these further rows are arrays that can be used as they are: most of a short call's time."""
@@ -338,21 +338,6 @@ def _two_classes(labels: NDArray[Any]) -> NDArray[Any]:
             "Add rows of the other class, or name both with partial_fit(classes=)."
         )
     return found
-
-
-def _weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(rows)
-    v = np.ascontiguousarray(sample_weight, dtype=np.float64)
-    if v.shape != (rows,):
-        raise InputError(
-            f"sample_weight must have one value a row: X has {rows} rows, but its shape is {v.shape}. Align them."
-        )
-    good = (v >= 0.0) & (v < math.inf)
-    if not good.all():
-        i = int(np.argmin(good))
-        raise InputError(f"sample_weight must be 0 or more and finite; got {v[i]} at row {i}. Correct or drop the row.")
-    return v
 
 
 def _as_set(X: Rows, y: Floats, v: Floats, rng: np.random.Generator) -> tuple[Order, Floats]:

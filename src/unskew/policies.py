@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from unskew.data import propensities
 from unskew.errors import InputError, unknown
 from unskew.linear import Descent
-from unskew.rows import Bools, Floats, Ints, Rows, as_rows, keys, take
+from unskew.rows import Bools, Floats, Ints, Rows, keys, take
 
 FLOOR = 0.005
 """No policy reveals a label with a smaller probability (protocol.md); also the xi_0 methods are told."""
@@ -77,7 +75,7 @@ class Uncertainty:
     def fit(cls, X: Rows, y: Floats) -> Self:
         """Train the coarse classifier on the first 10 % of the rows, take s from the last 400."""
         w, r2 = _coarse(X, y)
-        return cls(w, float(r2[len(r2) // 3]))
+        return cls(w, _scale(r2, len(r2) // 3))
 
     def __call__(self, X: Rows) -> Floats:
         r2 = np.asarray(X @ self.w) ** 2
@@ -102,7 +100,7 @@ class Certainty:
         if variant not in VARIANTS:
             raise unknown("variant", variant, VARIANTS)
         w, r2 = _coarse(X, y)
-        return cls(w, float(r2[len(r2) - 1 - len(r2) // 3]), variant)
+        return cls(w, _scale(r2, len(r2) - 1 - len(r2) // 3), variant)
 
     def __call__(self, X: Rows) -> Floats:
         ratio = np.asarray(X @ self.w) ** 2 / self.s
@@ -165,33 +163,6 @@ class BlindSpot:
         return np.where(self.cluster(X) == self.spot, FLOOR, 0.5)
 
 
-class Tabulated:
-    """Propensities that come with the data, looked up by row; asking for an unknown row is an error.
-
-    >>> Q0 = Tabulated([[0.0, 1.0], [2.0, 3.0]], [0.5, 0.25])
-    >>> Q0(np.array([[2.0, 3.0]])).tolist()
-    [0.25]
-    """
-
-    def __init__(self, X: ArrayLike, q0: ArrayLike) -> None:
-        rows = as_rows(X)
-        self._table: dict[bytes, float] = {}
-        for i, (key, q) in enumerate(zip(keys(rows), propensities(q0, rows.shape[0]).tolist(), strict=True)):
-            if self._table.setdefault(key, q) != q:
-                raise InputError(
-                    f"equal rows must have equal propensities; row {i} has {q}, an earlier equal row "
-                    f"{self._table[key]}. Add the feature that tells them apart."
-                )
-
-    def __call__(self, X: Rows) -> Floats:
-        found = [self._table.get(key) for key in keys(as_rows(X))]
-        if None in found:
-            raise InputError(
-                f"row {found.index(None)} is not in the table of propensities. Add it, or use a fitted policy."
-            )
-        return np.array(found, dtype=np.float64)
-
-
 POLICIES = ("identical", "uniform", "uncertainty", "certainty")
 """The paper's four."""
 
@@ -225,6 +196,16 @@ def _coarse(X: Rows, y: Floats) -> tuple[Floats, Floats]:
         )
     w = descent.w / length
     return w, np.sort(np.asarray(X[-400:] @ w) ** 2)
+
+
+def _scale(r2: Floats, i: int) -> float:
+    """s: entry i of the sorted r^2."""
+    if not r2[i] > 0.0:
+        raise InputError(
+            f"s, entry {i} of {len(r2)} sorted squared distances to the coarse boundary, must be above 0; got {r2[i]}: "
+            "so many rows lie on it. Add a feature, or take another policy."
+        )
+    return float(r2[i])
 
 
 def _error_unseen(X: Rows, y: Floats, unseen: Bools, order: Ints) -> float:

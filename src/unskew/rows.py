@@ -43,6 +43,22 @@ def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
     return rows
 
 
+def as_weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
+    """One weight for each of so many rows, 0 or more, 1 unless given."""
+    if sample_weight is None:
+        return np.ones(rows)
+    v = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    if v.shape != (rows,):
+        raise InputError(
+            f"sample_weight must have one value a row: X has {rows} rows, but its shape is {v.shape}. Align them."
+        )
+    good = (v >= 0.0) & (v < np.inf)
+    if not good.all():
+        i = int(np.argmin(good))
+        raise InputError(f"sample_weight must be 0 or more and finite; got {v[i]} at row {i}. Correct or drop the row.")
+    return v
+
+
 def not_finite(X: Rows, *, name: str = "X") -> InputError:
     """The error that names the first cell of `X` that is NaN or infinite."""
     dense = X if isinstance(X, np.ndarray) else X.tocoo()
@@ -92,7 +108,7 @@ def grown(buffer: Any, used: int, new: Any) -> Any:
     >>> grown(np.array([1.0, 2.0]), 2, np.array([3.0])).tolist()[:3]
     [1.0, 2.0, 3.0]
     """
-    if not isinstance(buffer, np.ndarray):
+    if not (isinstance(buffer, np.ndarray) and isinstance(new, np.ndarray)):
         return stack([buffer[:used], new])
     end = used + len(new)
     if end > len(buffer) or not buffer.flags.writeable:

@@ -113,11 +113,11 @@ def largest(m: float, n: float, xi: float) -> float:
 
 
 def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
-    """Mixture weights over the log and all that was bought, tempered by a square root, mean 1.
+    """Mixture weights over the log and all that was bought, tempered by a fourth root, mean 1.
 
     ::
 
-        v(x) ~ (N / sum_b n_b Q_b(x))^(1/2)
+        v(x) ~ (N / sum_b n_b Q_b(x))^(1/4)
 
     Rows of a pool are chosen, not drawn: no Q_b(x) is known beyond the rows asked for. In its place stands the rate at
     which rows of about the same q0 were bought. Log and pool are of one population, so a bin of q0 that holds a share s
@@ -134,10 +134,10 @@ def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
     Examples
     --------
     >>> q0 = np.array([0.9, 0.9, 0.1, 0.1])
-    >>> thinness(q0, revealed=[0.9, 0.9, 0.1], bought=[]).round(2).tolist()        # the third is worth three
-    [0.6, 0.6, 1.8]
+    >>> thinness(q0, revealed=[0.9, 0.9, 0.1], bought=[]).round(2).tolist()        # the third counts for more
+    [0.8, 0.8, 1.39]
     >>> thinness(q0, revealed=[0.9, 0.9, 0.1], bought=[0.1, 0.1]).round(2).tolist()   # no longer
-    [1.06, 1.06, 0.96, 0.96, 0.96]
+    [1.03, 1.03, 0.98, 0.98, 0.98]
     """
     log, revealed, bought = (np.asarray(q, dtype=np.float64) for q in (q0, revealed, bought))
     if not len(revealed) + len(bought):
@@ -148,7 +148,7 @@ def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
     share = np.bincount(np.digitize(log, edges), minlength=len(edges) + 1) / len(log)
     number = np.bincount(np.digitize(bought, edges), minlength=len(edges) + 1)
     rate = number / np.maximum(share, 1.0 / len(log))
-    return normalise((len(log) * each + rate[np.digitize(each, edges)]) ** -0.5)
+    return normalise((len(log) * each + rate[np.digitize(each, edges)]) ** -0.25)
 
 
 def _never_revealed(q: Floats, what: str) -> InputError:

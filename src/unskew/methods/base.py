@@ -19,7 +19,7 @@ class Round:
 
     `queried` are the rows whose label is asked for; `kept` those that enter training at all
     (Q_k(x) = 1). `y` starts as the labels the present model infers; `tell` overwrites the queried
-    ones. `p` is the probability with which each row was asked, 1 where it is left out.
+    ones. `p` is the probability with which each row was asked, where it is known.
 
     Of a pool, only the rows asked for are kept, with their `positions` in it; those that were drawn
     at random for the audit are marked, and `rest` is how many rows they were drawn from.
@@ -101,6 +101,16 @@ class Method(ABC):
     def learn(self, batch: Round) -> None:
         """Refit with the round's labels in."""
 
+    def held_out(self, X: Rows, y: Floats) -> Floats:
+        """Margins of all labelled rows, the log's first, each from a model like the present one without its label.
+
+        Error estimates for the population rest on them (`unskew.methods.report`); `Unskew` has them by its model.
+        """
+        raise InputError(
+            f"a population error needs margins that do not know the row's own label; {type(self).__name__} has none. "
+            "Give it a method held_out(X, y), or use Unskew."
+        )
+
     @property
     @abstractmethod
     def model_(self) -> Any:
@@ -134,6 +144,8 @@ class Method(ABC):
         rows, q0 = stream_rows(X, q0, self.log_.n_features)
         if k is not None and not self.pools:
             raise InputError(f"{type(self).__name__} works on a stream, not on a pool. Leave out k.")
+        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
+            raise InputError(f"k must be a whole number of rows; got {k!r}. Pass an int.")
         if k is not None and not 1 <= k <= len(q0):
             raise InputError(f"k must be between 1 and the pool's {len(q0)} rows; got {k}. Ask for fewer.")
         return self.ask_checked(rows, q0, k)
@@ -160,13 +172,21 @@ class Method(ABC):
 
     def tell_checked(self, y: Floats) -> None:
         """`tell` for answers that are +1.0 and -1.0 already, one for each row asked."""
-        batch = self._pending
-        assert batch is not None
+        assert self._pending is not None
+        self._close(self._pending, y)
+
+    def _close(self, batch: Round, y: Floats) -> None:
+        """Learn from an answered round; where that fails, everything is as before, the round still open."""
+        before = self.__dict__.copy()
         batch.y[batch.queried] = y
         self.labels_ += len(y)
-        self.rounds_.append(batch)
+        self.rounds_ = [*self.rounds_, batch]
         self._pending = None
-        self.learn(batch)
+        try:
+            self.learn(batch)
+        except BaseException:
+            self.__dict__.update(before)
+            raise
 
     def report(self) -> str:
         """What was done, in one line, and where the propensities came from.
@@ -200,8 +220,7 @@ class Method(ABC):
         """
         if not hasattr(self, "log_"):
             raise InputError("adopt came before start. Call start(log, n) first.")
-        self._pending = batch
-        self.tell_checked(batch.y[batch.queried])
+        self._close(batch, batch.y[batch.queried])
         return self
 
     def reseed(self, random_state: Any) -> None:

@@ -41,7 +41,8 @@ class Everything:
         a = math.sqrt(method.eta / (method.eta + m + n))  # t = cnt here
         y, inside = test(method.descent_, X, a)
         method.note(inside)
-        return Round(X, q0, y, np.ones_like(inside) if method.queries_all else inside)
+        queried = np.ones_like(inside) if method.queries_all else inside
+        return Round(X, q0, y, queried, p=queried.astype(np.float64))
 
     def learn(self, batch: Round) -> None:
         self.X = grown(self.X, self.rows, batch.X)
@@ -54,5 +55,5 @@ class Everything:
     def train(self) -> None:
         method, rows = self.method, self.rows
         v = method.weigh(self.q0[:rows], 1.0, self.from_log, method.log_.m, self.n)
-        method.descent_.reset()
-        method.fit(self.X[:rows], self.y[:rows], v)
+        method.from_zero()
+        method.fit(self.X[:rows], self.y[:rows], v, np.arange(rows))

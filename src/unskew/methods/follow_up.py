@@ -97,7 +97,7 @@ class Controlled(Everything):
             p = np.clip(method.descent_.look(X)[0], -1.0, 1.0)
             vl = v * (p - y) ** 2
             norm = math.sqrt(vl @ vl) or 1.0
-            method.fit(X, y, v * (1.0 + math.sqrt(method.C) / norm * vl))
+            method.fit(X, y, v * (1.0 + math.sqrt(method.C) / norm * vl), np.arange(rows))
         self.v = v
 
     def weights(self, q0: Floats) -> Floats:

@@ -8,9 +8,12 @@ import numpy as np
 from unskew.errors import InputError, unknown
 from unskew.linear import Descent, LinearClassifier
 from unskew.methods.base import Method, Round
-from unskew.rows import Bools, Floats, Rows
+from unskew.rows import Bools, Floats, Ints, Rows, take
 
 VARIANTS = ("released", "paper")
+
+FOLDS = 20
+"""Labelled rows are judged without a twentieth of them at a time, their own among it."""
 
 
 class Regime(Protocol):
@@ -85,8 +88,7 @@ class LinearMethod(Method):
         """The regime of the variant."""
 
     def warm_start(self) -> None:
-        clock = "weight" if self.variant == "released" else "rows"
-        self.descent_ = Descent(self.log_.n_features, self.eta, clock=clock)
+        self.from_zero()
         self.xi0_ = float(self.log_.q0.min()) if self.xi0 is None else self.xi0
         self._regime.warm_start()
 
@@ -96,10 +98,39 @@ class LinearMethod(Method):
     def learn(self, batch: Round) -> None:
         self._regime.learn(batch)
 
-    def fit(self, X: Rows, y: Floats, v: Floats) -> None:
-        """One pass over the rows in random order, from the present w."""
-        self.descent_.run(X, y, v, self._rng.permutation(len(y)))
+    def from_zero(self) -> None:
+        """Forget all passes: w = 0, t = 0."""
+        self.descent_ = self._descent()
+        self._passes: list[tuple[Ints, Floats, Ints]] = []
+
+    def _descent(self) -> Descent:
+        clock = "weight" if self.variant == "released" else "rows"
+        return Descent(self.log_.n_features, self.eta, clock=clock)
+
+    def fit(self, X: Rows, y: Floats, v: Floats, at: Ints) -> None:
+        """One pass over the rows in random order, from the present w.
+
+        `at` are their numbers among all rows so far, the log's revealed ones first.
+        """
+        order = self._rng.permutation(len(y))
+        self.descent_.run(X, y, v, order)
         self._trained_on = X, y, v
+        self._passes.append((at, v, order))
+
+    def held_out(self, X: Rows, y: Floats) -> Floats:
+        """The same passes in the same order, less one row in twenty at a time.
+
+        In another order they would end in another model, and it is this one that is to be judged.
+        """
+        fold = np.random.default_rng(0).permutation(len(y)) % FOLDS
+        passes = [(take(X, at), y[at], v, order, fold[at]) for at, v, order in self._passes]
+        margin = np.empty(len(y))
+        for f in np.unique(fold):
+            descent = self._descent()
+            for rows, labels, v, order, of_row in passes:
+                descent.run(rows, labels, np.where(of_row == f, 0.0, v), order)
+            margin[fold == f] = descent.look(take(X, fold == f))[0]
+        return margin
 
     def loss(self) -> float:
         """Sum of v over the rows of the last pass that the model gets wrong."""

@@ -77,7 +77,16 @@ def run(
     (200, True)
     """
     rows, q0 = stream_rows(*stream, log.n_features)
-    ask = oracle if callable(oracle) else np.asarray(oracle).__getitem__
+    if callable(oracle):
+        ask = oracle
+    else:
+        known = np.asarray(oracle)
+        if known.ndim != 1 or len(known) < len(q0):
+            raise InputError(
+                f"the oracle must have one label for each of {len(q0)} stream rows; got shape {known.shape}. "
+                "Pass all labels, or a function from positions to labels."
+            )
+        ask = known.__getitem__
 
     def answer(asked: NDArray[np.intp]) -> Floats:
         labels = np.asarray(ask(asked))

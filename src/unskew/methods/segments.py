@@ -44,7 +44,7 @@ class Segments:
         kept = q0 <= self.cut if method.debiases else None  # line 12: Z_t = Q_{k+1}(X_t)
         wanted = np.ones_like(inside) if method.queries_all else inside
         queried = wanted if kept is None else wanted & kept  # line 14
-        return Round(X, q0, y, queried, kept)
+        return Round(X, q0, y, queried, kept, queried.astype(np.float64))
 
     def explore(self, X: Rows, q0: Floats, inside: Bools) -> None:
         """Line 9: xi_{k+1} from D_{k+1}, and Q_{k+1} from xi_{k+1}."""
@@ -72,10 +72,13 @@ class Segments:
         lo, hi = log.revealed_before[self.taken], log.revealed_before[min(upto, log.m)]
         self.taken = min(upto, log.m)
         X, y, q0 = log.revealed_X[lo:hi], log.revealed_y[lo:hi], log.revealed_q0[lo:hi]
+        at = np.arange(lo, hi)
         if batch is not None:
             kept = slice(None) if batch.kept is None else batch.kept
             X = stack([X, batch.X[kept]])
             y, q0 = np.concatenate((y, batch.y[kept])), np.concatenate((q0, batch.q0[kept]))
+            online = len(log.revealed_y) + np.arange(self.n - len(batch.y), self.n)
+            at = np.concatenate((at, online[kept]))
         Q = q0 <= self.cut if method.debiases else 1.0
         v = method.weigh(q0, Q, hi - lo, m, n)
-        method.fit(X, y, v)
+        method.fit(X, y, v, at)

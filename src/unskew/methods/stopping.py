@@ -68,7 +68,7 @@ class StoppingRule:
     ...     left = np.setdiff1d(left, asked)
     ...     _ = method.tell(y[100:][asked])
     >>> print(stop)
-    after 40 labels each of the next is expected to lower the error by ...e-05, less than 5.0e-05
+    after ... labels each of the next is expected to lower the error by ...e-05, less than 5.0e-05
     """
 
     width: float | None = None
@@ -82,7 +82,7 @@ class StoppingRule:
     def __call__(self, method: Method, X_pool: Any = None) -> Stop | None:
         """The reason to stop now, or None. `X_pool` is the whole pool in its first order, as for `population_error`."""
         labels = method.labels_
-        if self.width is not None:
+        if self.width is not None and _labels_at_random(method):
             found = population_error(method, X_pool)
             wide = found.high - found.low
             if wide <= self.width:
@@ -93,6 +93,13 @@ class StoppingRule:
             said = f"each of the next is expected to lower the error by {each:.1e}, less than {least:.1e}"
             return Stop(f"after {labels} labels {said}", labels, each, least)
         return None
+
+
+def _labels_at_random(method: Method) -> bool:
+    """Whether there is any label that an estimate for the population can rest on; after a cold start there is none."""
+    if method.log_.z.any():
+        return True
+    return any((batch.queried if batch.audit is None else batch.audit).any() for batch in method.rounds_)
 
 
 def expected_gain(method: Method, X_pool: Any = None) -> float | None:
@@ -124,7 +131,7 @@ def expected_gain(method: Method, X_pool: Any = None) -> float | None:
     pool = take(X, rows)
     probe = copy(method)
     probe._rng = deepcopy(method._rng)  # the method's own next draws stay what they were
-    asked = new[probe.doubtful(take(pool, new), k)]
+    asked = new[probe.wanted(take(pool, new), k)]
     return float(gains(method._model.belief(pool), asked).mean()) / k
 
 

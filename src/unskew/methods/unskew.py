@@ -4,7 +4,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
 from unskew import weights
@@ -17,9 +16,6 @@ from unskew.rows import Floats, Ints, Rows, stack, take
 
 LOOK_AT = 50_000
 """Of a larger pool, each round looks at so many rows, drawn afresh."""
-
-CANDIDATES = 20
-"""Rows considered for a batch, as a multiple of its size; 200 at the least."""
 
 CONFIDENCE = 2.0
 """A margin within so many standard deviations of 0 may have either sign."""
@@ -39,21 +35,22 @@ def one_thread() -> Any:
 
 
 class Unskew(Method):
-    """Learn from every label so far, and ask where the sign of the margin is in doubt.
+    """Learn from every label so far, and ask for the labels that settle most of the signs still in doubt.
 
     The model is `BayesianLogistic`: intercept, standardised and Fourier features, a prior chosen by the
     evidence of the labels at hand. Its posterior gives every row a margin with mean mu and standard
-    deviation s, and s is large where the log is thin: asking where |mu| / s is small spends labels both
-    near the boundary and in the log's blind spots.
+    deviation s, and s is large where the log is thin.
 
+    - On a **pool** (`ask(X, q0, k)`) a label is worth what it tells of all rows: the sum, over the rows of the pool, of
+      the chance that the sign of the margin is wrong times the share of its variance that the label takes away
+      (`unskew.belief`). Rows are picked one after the other, each as if those before were labelled. So labels
+      go where many rows are in doubt, the log's blind spots among them, and a batch is not k copies of one row. A
+      share `audit` of all labels goes to rows drawn at random from the others; without any label yet, all do.
     - On a **stream** a row is asked for when |mu| <= 2 s, the disagreement region of the posterior, and with
       probability `audit` elsewhere.
-    - On a **pool** (`ask(X, q0, k)`) the k rows with the least |mu| / s are asked for, one after the other: each pick
-      shrinks s around it as its label will, so that a batch is not k copies of one row. A share `audit`
-      of all labels goes to rows drawn at random from the others; without any label yet, all of them do.
 
     Labels are weighed by the mixture of log and rounds, tempered (`weights.thinness`): where the log reveals much, one
-    label more or less says little; where it is thin, each counts for many rows of the population.
+    label more or less says little; where it is thin, each counts for more rows of the population.
 
     Every row asked for carries the probability with which it was (`rounds_[k].p`): 1 for chosen rows, the
     chance of the draw for audited ones. That is what error estimates for the whole population rest on.
@@ -64,7 +61,7 @@ class Unskew(Method):
         Share of the labels spent at random.
     model : scikit-learn classifier, optional
         Learn with this one instead; how sure it is of a margin is seen from a committee of copies of it
-        (`BootstrapCommittee`). Its `fit` takes `sample_weight`.
+        (`BootstrapCommittee`), and rows are picked by |mu| / s. Its `fit` takes `sample_weight`.
     random_state : int, Generator or None
 
     Examples
@@ -115,9 +112,9 @@ class Unskew(Method):
         audited = sum(int(np.count_nonzero(batch.audit)) for batch in self.rounds_ if batch.audit is not None)
         due = int(self.audit * (self.labels_ + k)) - audited
         audits = min(max(due, 0), k) if len(self._y) else k
-        seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, LOOK_AT, replace=False)
+        seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, max(LOOK_AT, k), replace=False)
         with one_thread():
-            chosen = seen[self.doubtful(take(X, seen), k - audits)] if audits < k else seen[:0]
+            chosen = seen[self.wanted(take(X, seen), k - audits)] if audits < k else seen[:0]
         others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
         drawn = self._rng.choice(others, audits, replace=False)
         asked = np.concatenate((chosen, drawn))
@@ -130,29 +127,9 @@ class Unskew(Method):
             positions=asked, audit=np.arange(k) >= k - audits, rest=len(others),
         )  # fmt: skip
 
-    def doubtful(self, X: Rows, k: int) -> Ints:
-        """The k rows with the least |mu| / s, s shrinking with every pick."""
-        near, candidates = np.arange(X.shape[0]), max(200, CANDIDATES * k)
-        if len(near) > candidates:
-            near = np.sort(np.argpartition(self.doubt(*self._model.glance(X)), candidates)[:candidates])
-        belief = self._model.belief(take(X, near))
-        U, mu = belief.root(np.arange(len(near))), belief.mu.copy()
-        variance = np.einsum("ij,ij->j", U, U)
-        c = expit(mu) * expit(-mu)  # what one label adds to the precision of its row's margin
-        picked = np.empty(k, dtype=np.int64)
-        for j in range(k):
-            i = picked[j] = int(np.argmin(self.doubt(mu, np.sqrt(np.maximum(variance, 1e-12)))))
-            gain = c[i] / (1.0 + c[i] * variance[i])
-            with_i = U[:, i] @ U  # covariance of every margin with the picked one's
-            variance = variance - gain * with_i**2  # Sherman-Morrison
-            shrink = (1.0 - 1.0 / np.sqrt(1.0 + c[i] * with_i[i])) / max(with_i[i], 1e-12)
-            U = U - np.outer(shrink * U[:, i], with_i)
-            mu[i] = np.inf  # not twice
-        return np.asarray(near[picked], dtype=np.int64)
-
-    def doubt(self, mu: Floats, s: Floats) -> Floats:
-        """What is smallest where a label is wanted most."""
-        return np.asarray(np.abs(mu) / s)
+    def wanted(self, X: Rows, k: int) -> Ints:
+        """The k rows whose labels the model would learn most from."""
+        return self._model.wanted(X, k, self._rng)
 
     def learn(self, batch: Round) -> None:
         bought = batch.queried

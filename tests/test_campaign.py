@@ -62,6 +62,41 @@ def test_an_expired_lease_comes_back_and_late_answers_count(campaign, clock):
     assert len(campaign.hand_out(5, "bob")) == 3
 
 
+def test_a_late_skip_does_not_stand_in_the_way_of_who_has_the_row_now(campaign, clock):
+    (row,) = campaign.ask(1, "ann")
+    clock.on(minutes=11)
+    assert campaign.ask(1, "bob")[0].id == row.id
+    before = campaign.ledger.events(campaign.id)
+    done = campaign.tell([(1, row.id, None)], "ann")
+    assert (done.skipped, done.repeated) == (0, 1)
+    assert campaign.ledger.events(campaign.id) == before
+    assert campaign.tell([(1, row.id, "1")], "bob").answered == 1
+    (other,) = campaign.ask(1, "ann")
+    clock.on(minutes=11)
+    assert campaign.tell([(1, other.id, None)], "bob").skipped == 1  # nobody has it any more: a skip counts
+
+
+def test_a_label_stands_against_the_skip_of_somebody_else(campaign, clock):
+    (row,) = campaign.ask(1, "ann")
+    clock.on(minutes=11)
+    campaign.ask(1, "bob")
+    campaign.skip(row.id, "bob")
+    with pytest.raises(Rejected, match="bob said skipped"):
+        campaign.answer(row.id, "1", "bob")  # ones own is a mistake until it is said to be none
+    done = campaign.tell([(1, row.id, "1")], "ann")
+    assert (done.answered, done.corrected) == (1, 0)
+    kept = campaign.row(row.id)
+    assert (kept.status, kept.label, kept.by) == ("answered", "1", "ann")
+    assert (campaign.status().spent, campaign.status().skipped) == (1, 0)
+    assert campaign.undo("bob") is None
+    assert replayed(campaign) == campaign.state
+    last = campaign.ask(59, "ann")[0]
+    campaign.skip(last.id, "ann")
+    assert len(campaign.ask(1, "bob")) == 1
+    with pytest.raises(Rejected, match="place in the budget is taken"):
+        campaign.answer(last.id, "1", "bob")
+
+
 def test_asking_again_renews_a_lease_that_runs_out(campaign, clock):
     first = campaign.ask(3, "ann")
     clock.on(minutes=4)
@@ -156,6 +191,20 @@ def test_undo_takes_back_ones_own_last_answer(campaign):
     assert replayed(campaign) == campaign.state
 
 
+def test_undo_passes_over_a_skip_whose_place_is_taken(campaign):
+    rows = campaign.ask(60, "ann")
+    campaign.answer(rows[0].id, "1", "ann")
+    campaign.skip(rows[1].id, "ann")
+    assert campaign.plan(1)
+    with pytest.raises(InputError, match="place in the budget is taken"):
+        campaign.undo("ann", rows[1].id)
+    for id in (None, rows[0].id):
+        assert campaign.undo("ann", id).id == rows[0].id
+        campaign.answer(rows[0].id, "0", "ann")
+    assert campaign.row(rows[1].id).status == "skipped"
+    assert replayed(campaign) == campaign.state
+
+
 def test_undo_of_a_certain_row_may_be_said_twice_and_that_row_comes_first(campaign):
     rows = campaign.ask(4, "ann")
     campaign.tell(told(rows[:3]), "ann")
@@ -233,6 +282,73 @@ def test_a_round_closes_when_all_is_answered_skipped_or_expired(campaign, clock)
     assert campaign.method().labels_ == 5
 
 
+def told_error(campaign):
+    """(labels, value) of the error that status and history tell, once what is due is closed."""
+    campaign.close_due()
+    labels, estimate = campaign.history()[-1]
+    assert campaign.status().error["value"] == estimate.value
+    return labels, estimate.value
+
+
+def wrong(rows):
+    return [(line, id, "0" if label == "1" else "1") for line, id, label in told(rows)]
+
+
+def test_a_round_that_closed_closes_again_when_its_answers_change(campaign, clock):
+    """The error that is told is that of the labels there are: after late answers, a correction, an undo."""
+    rows = campaign.ask(20, "ann")
+    clock.on(minutes=10)
+    assert campaign.close_due() == 1
+    campaign.tell(wrong(rows), "ann")
+    assert campaign.status().closed == 0
+    assert told_error(campaign) == (20, campaign.error().value)
+    before = campaign.error().value
+    campaign.tell(told(rows), "ann", force_correct=True)
+    assert told_error(campaign) == (20, campaign.error().value)
+    assert campaign.error().value < before
+    campaign.undo("ann")
+    assert campaign.close_due() == 0  # somebody is at it
+    campaign.answer(rows[-1].id, wrong(rows)[-1][2], "ann")
+    assert told_error(campaign) == (20, campaign.error().value)
+    assert campaign.close_due() == 0
+    assert replayed(campaign) == campaign.state
+
+
+def test_the_error_told_last_is_that_of_the_labels_there_are(campaign):
+    """Also when they have become fewer."""
+    rows = campaign.ask(20, "ann")
+    campaign.tell(told(rows), "ann")
+    assert told_error(campaign)[0] == 20
+    campaign.tell([(k, row.id, None) for k, row in enumerate(rows[:10])], "ann", force_correct=True)
+    assert told_error(campaign) == (10, campaign.error().value)
+    campaign.tell([(k, row.id, None) for k, row in enumerate(rows)], "ann", force_correct=True)
+    campaign.tell(told(campaign.ask(4, "ann")), "ann")
+    assert told_error(campaign) == (4, campaign.error().value)
+    assert [labels for labels, _ in campaign.history()] == [0, 4]
+    assert replayed(campaign) == campaign.state
+
+
+def test_a_round_is_not_closed_with_labels_that_changed_meanwhile(folder, campaign, clock, monkeypatch):
+    rows, others = campaign.ask(4, "ann"), campaign.ask(4, "bob")
+    clock.on(minutes=10)
+    fitting = campaign._rounds.fitting
+    real, changes = fitting.error, [told(rows[:2]), told(others)]
+
+    def slow(answered, asked):
+        found = real(answered, asked)
+        if changes:
+            with Campaign.open(folder, now=clock) as other:
+                other.tell(changes.pop(0), "eve")
+                if not changes:
+                    other.close_due()
+        return found
+
+    monkeypatch.setattr(fitting, "error", slow)
+    assert campaign.close_due() == 0  # the other closed them, with all labels
+    assert [batch.closed["labels"] for batch in campaign.state.batches] == [6, 6]
+    assert not changes and list(campaign.state.errors) == [0, 6]
+
+
 def test_planned_rows_wait_for_whoever_asks(campaign):
     assert campaign.hand_out(5, "ann") == []
     assert campaign.plan(8)
@@ -298,6 +414,17 @@ def test_ten_threads_share_one_object(campaign):
     assert replayed(campaign) == campaign.state
 
 
+def test_rows_of_somebody_revoked_are_free_at_once(campaign):
+    campaign.invite("eve")
+    rows = campaign.ask(60, "eve")
+    campaign.answer(rows[0].id, "1", "eve")
+    campaign.revoke("eve")
+    assert campaign.status().waiting == 59
+    assert [row.id for row in campaign.ask(5, "bob")] == [row.id for row in rows[1:6]]
+    assert campaign.row(rows[0].id).by == "eve"
+    assert replayed(campaign) == campaign.state
+
+
 def test_tokens(campaign):
     token = campaign.invite("ann", "annotator")
     assert campaign.who(token) == ("ann", "annotator")
@@ -316,6 +443,19 @@ def test_tokens(campaign):
 def test_names_must_be_such(campaign, name):
     with pytest.raises(InputError, match="1 to 100 characters"):
         campaign.ask(1, name)
+
+
+def test_when_all_was_skipped_it_is_said_so(campaign, monkeypatch):
+    rows = campaign.ask(2, "ann")
+    campaign.answer(rows[0].id, "1", "ann")
+    campaign.skip(rows[1].id, "eve")
+    assert campaign.status().ended is None
+    campaign.skip(rows[1].id, "ann")
+    assert campaign.status().ended is None
+    monkeypatch.setitem(campaign.settings, "pool_rows", 2)
+    status = campaign.status()
+    assert status.ended == "No row is left: 1 was skipped, 1 of 60 labels spent."
+    assert status.annotators["ann"].skipped == 1
 
 
 def test_no_rows_is_not_a_question(campaign):

@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -157,3 +158,55 @@ def test_a_full_disk_while_a_model_is_kept_breaks_nothing(tables, folder):
     assert {path: path.read_bytes() for path in (folder / "cache").iterdir()} == before
     with Campaign.open(folder) as campaign:
         assert campaign.method().labels_ == 6
+
+
+@pytest.mark.parametrize("which", ["log", "pool"])
+def test_a_number_that_no_model_bears_is_refused_before_there_is_a_campaign(tables, tmp_path, which):
+    """Single precision ends at 3.4e38: a campaign with the largest double took labels and then never answered again."""
+    frame = pl.read_parquet(tables / f"{which}.parquet")
+    marked = frame.with_columns(x1=pl.Series([1.7976931348623157e308, *frame["x1"][1:]]))
+    marked.write_parquet(tmp_path / "marked.parquet")
+    with pytest.raises(InputError, match="row 1: column 'x1' .* leave the cell empty where it means missing"):
+        make(tables, tmp_path / "campaign", **{which: tmp_path / "marked.parquet"})
+    assert names(tmp_path) == ["marked.parquet"]
+
+
+def test_the_log_decides_what_the_columns_of_a_small_pool_hold(tables, tmp_path):
+    """Alone, 36 and S are half numbers, and true and false are no words."""
+    log = pl.read_parquet(tables / "log.parquet").select("x0", "paid", "q0")
+    words = {"size": ["S", "M", "L", "36"] * 50, "said": ["True", "False", "Unknown", "True"] * 50}
+    log.with_columns(**{name: pl.Series(column) for name, column in words.items()}).write_csv(tmp_path / "log.csv")
+    (tmp_path / "pool.csv").write_text("loan,x0,size,said\n1,0.5,36,True\n2,-0.5,S,False\n")
+    with make(tables, tmp_path / "campaign", log=tmp_path / "log.csv", pool=tmp_path / "pool.csv") as campaign:
+        assert campaign.pool_frame.select("size", "said").rows() == [("36", "True"), ("S", "False")]
+
+
+def test_columns_that_never_differ_are_not_among_those_learnt_from(tables, tmp_path):
+    for name in ("log", "pool"):
+        frame = pl.read_parquet(tables / f"{name}.parquet")
+        more = frame.with_columns(pl.lit("one").alias("same"), pl.lit(None, pl.Float64).alias("none"))
+        more.write_parquet(tmp_path / f"{name}.parquet")
+    with make(tmp_path, tmp_path / "campaign") as campaign:
+        assert list(campaign.settings["kinds"]) == ["x0", "x1", "region", "member", "since", "seen"]
+        assert len(campaign.ask(2, "ann")) == 2
+
+
+@pytest.mark.parametrize("name", ["prediction", "probability"])
+def test_ids_that_predictions_could_not_be_told_from(tables, tmp_path, name):
+    pl.read_parquet(tables / "pool.parquet").rename({"loan": name}).write_parquet(tmp_path / "pool.parquet")
+    with pytest.raises(InputError, match=f"ids may not be in a column '{name}'"):
+        make(tables, tmp_path / "campaign", pool=tmp_path / "pool.parquet", id=name)
+
+
+@pytest.mark.parametrize("lease", [timedelta(0), timedelta(days=366), timedelta.max])
+def test_a_lease_is_of_a_second_to_a_year(tables, tmp_path, lease):
+    with pytest.raises(InputError, match="lease must be from a second to a year"):
+        make(tables, tmp_path / "campaign", lease=lease)
+
+
+def test_whole_numbers_as_ids_in_both_files(tables, tmp_path):
+    log = pl.read_parquet(tables / "log.parquet").with_columns(pl.int_range(200).alias("loan"))
+    log.write_parquet(tmp_path / "log.parquet")
+    with make(tables, tmp_path / "campaign", log=tmp_path / "log.parquet") as campaign:
+        assert campaign.settings["types"]["loan"] == "String"
+        assert 1000 <= int(campaign.ask(1, "ann")[0].id) < 1400

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 
 from campaign_folder import told, truth
@@ -71,6 +72,43 @@ def test_a_broken_or_missing_cache_is_made_again(folder, clock):
     with Campaign.open(folder, now=clock) as campaign:
         assert campaign.predict(campaign.pool_frame).equals(before)
         assert len(campaign.ask(4, "ann")) == 4
+
+
+def test_a_pool_in_another_order_is_refused(folder, clock):
+    """Although its features are in the cache; a file that was only touched is not."""
+    pool = folder / "pool.parquet"
+    os.utime(pool)
+    with Campaign.open(folder, now=clock) as campaign:
+        assert len(campaign.ask(3, "ann")) == 3
+    assert list((folder / "cache").glob("features-*.npy"))
+    pl.read_parquet(pool).sort("x0").write_parquet(pool)
+    with Campaign.open(folder, now=clock) as campaign:
+        with pytest.raises(StoreError, match=r"pool.parquet is not the file the campaign began with"):
+            campaign.ask(10, "ann")
+        assert campaign.status().rounds == 1
+
+
+def test_a_pool_is_not_hashed_again_while_its_size_and_time_are_the_same(folder, clock, monkeypatch):
+    with Campaign.open(folder, now=clock) as campaign:
+        campaign.ask(3, "ann")
+    monkeypatch.setattr("unskew.campaigns.folder.digest", lambda path: 1 / 0)
+    with Campaign.open(folder, now=clock) as campaign:
+        assert len(campaign.ask(5, "ann")) == 5
+    os.utime(folder / "pool.parquet")
+    with Campaign.open(folder, now=clock) as campaign, pytest.raises(ZeroDivisionError):
+        campaign.ask(9, "ann")
+
+
+def test_features_of_other_settings_are_not_taken_for_these(folder, clock):
+    with Campaign.open(folder, now=clock) as campaign:
+        campaign.settings["pool_sha256"] = "another"
+        with pytest.raises(StoreError, match="not the file"):
+            campaign.error()
+    (kept,) = (folder / "cache").glob("features-*.npy")
+    kept.rename(kept.with_name("features-of-an-earlier-version.npy"))
+    with Campaign.open(folder, now=clock) as campaign:
+        campaign.ask(3, "ann")
+    assert list((folder / "cache").glob("features-*.npy")) == [kept]
 
 
 def test_predict_gives_id_class_and_probability(campaign):

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from campaign_folder import make
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, bank, truth
 from unskew.campaigns.report import gather, render, write_report
@@ -114,6 +115,19 @@ def test_before_the_first_label_and_with_estimated_propensities(tmp_path: Path) 
     text = Page((tmp_path / "report.html").read_text()).text
     assert "Propensities were estimated, not recorded." in text and "Nobody yet." in text
     assert "from 0 labels of 10" in text
+
+
+def test_a_campaign_that_was_skipped_through_is_not_called_done(tables: Path, tmp_path: Path) -> None:
+    with make(tables, tmp_path / "skipped", budget=30) as campaign:
+        rows = campaign.ask(5, "ann")
+        campaign.tell([(k, row.id, "1") for k, row in enumerate(rows)], "ann")
+        while rows := campaign.ask(25, "eve"):
+            campaign.tell([(k, row.id, None) for k, row in enumerate(rows)], "eve")
+        headline = write_report(campaign, tmp_path / "report.html")
+    told = "from 5 labels of 30. No row is left: 395 were skipped, 5 of 30 labels spent."
+    assert headline.endswith(told)
+    text = Page((tmp_path / "report.html").read_text()).text
+    assert told in text and "eve 0 0 395 0" in text
 
 
 def test_the_example_is_what_its_script_makes(tmp_path: Path) -> None:

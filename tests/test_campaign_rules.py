@@ -62,26 +62,37 @@ class Rules(RuleBasedStateMachine):
     def tell(self, at, id, label, who, force):
         campaign = self.both[at]
         before = asdict(campaign.state)
+        row = before["rows"].get(id, {"by": None, "holder": None, "lease_until": None})
+        held = row["holder"] not in (None, who) and row["lease_until"] > self.clock()
+        skipped_by_another = id in self.said and self.said[id] is None and row["by"] != who
         try:
             told = campaign.tell([(1, id, label)], who, force_correct=force)
         except Rejected:
             assert asdict(campaign.state) == before
             assert id == "none" or (id in self.said and self.said[id] != label)
+            assert id == "none" or not skipped_by_another or before["spent"] + len(before["open"]) == BUDGET
             return
         new = told.answered + told.skipped + told.corrected
         assert new + told.repeated == 1
-        assert not told.repeated or self.said[id] == label
-        assert bool(told.corrected) == (bool(new) and id in self.said)
+        if told.repeated:
+            assert asdict(campaign.state) == before
+            assert (held and label is None) or self.said[id] == label
+            return
+        assert not (held and label is None)
+        assert bool(told.corrected) == (id in self.said and force)
+        assert force or id not in self.said or skipped_by_another
         self.said[id] = label
 
     @rule(at=st.integers(0, 1), who=PEOPLE)
     def undo(self, at, who):
         campaign = self.both[at]
+        wanted = campaign.state.undoable(who)
         try:
             row = campaign.undo(who)
-        except InputError:  # a skip whose place is taken
-            assert campaign.state.left == 0
+        except InputError:  # skips whose places are taken
+            assert campaign.state.left == 0 and all(self.said[id] is None for id in campaign.state.done[who])
             return
+        assert (None if row is None else row.id) == wanted
         if row is not None:
             del self.said[row.id]
             assert campaign.undo(who, row.id).id == row.id, "again, and nothing changes"

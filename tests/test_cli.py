@@ -83,6 +83,8 @@ def test_help_names_every_data_set_policy_and_method() -> None:
         ([*CELL, "--seed", "-1"], "'--seed'"),
         ([*CELL, "--repeats", "1"], "repeats must be at least 2"),
         ([*CELL, "--logged-fraction", "1.5"], "logged_fraction must"),
+        ([*CELL, "--logged-fraction", "nan"], "got nan. Try 0.5"),
+        ([*CELL, "--logged-fraction", "inf"], "got inf. Try 0.5"),
         ([*CELL, "--plot", "curve.gif"], "curve.png"),
         ([*CELL, "--plot", "nowhere/curve.png"], "'nowhere' does not exist"),
         (["curve", "--dataset", "magic", "--policy", "uniform", "--data-dir", "nowhere"], "'nowhere' does not exist"),
@@ -155,3 +157,22 @@ def test_curve_reads_the_data_files(data_dir: Path, capsys: pytest.CaptureFixtur
     assert main([*args, "--data-dir", str(data_dir)]) == 0
     (points,) = json.loads(capsys.readouterr().out)["methods"].values()
     assert 0.2 < points[-1]["error"] < 0.5
+
+
+def test_an_interrupt_while_commands_are_still_imported(here: Path) -> None:
+    code = (
+        "import sys; from unskew.cli import main; assert 'typer' not in sys.modules\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt()); sys.exit(main(['--help']))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "interrupted\n")
+
+
+def test_a_narrow_terminal_cuts_no_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["data", "list"]) == 0
+    said = capsys.readouterr().out
+    assert "…" not in said and all(name in said for name in DATASETS)

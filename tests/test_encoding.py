@@ -138,3 +138,38 @@ def test_rows_to_json_and_back(rows: list[dict[str, object]]) -> None:
     again = encoding.from_plain(told, json.loads(json.dumps(SCHEMA)))
     assert again.schema == frame.schema
     assert [str(row) for row in again.rows()] == [str(row) for row in frame.rows()]  # -0.0 stays -0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "shown"),
+    [
+        ("number", ["12", "abc", "x"], "'abc'"),
+        ("number", ["12", "007"], "'007'"),
+        ("number", [datetime.date(2020, 1, 1)], "'2020-01-01'"),
+        ("number", [True], "'true'"),
+        ("boolean", ["true", "yes"], "'yes'"),
+        ("boolean", [None, 7], "'7'"),
+        ("date", [20200309], "'20200309'"),
+        ("date", ["2020-03-09", "09.03.2020"], "'09.03.2020'"),
+        ("category", [True, False], "'true'"),
+        ("category", [7.5], "'7.5'"),
+    ],
+)
+def test_a_column_must_hold_what_it_held_in_the_log(kind: str, values: list[object], shown: str) -> None:
+    with pytest.raises(InputError, match=f"column 'c' must hold a {kind}; got {shown}. Write it as in the log."):
+        encoding.plain_column(pl.Series("c", values), kind)
+
+
+def test_empty_columns_hold_anything() -> None:
+    for kind in ("number", "boolean", "date"):
+        for dtype in (pl.Null, pl.Int64, pl.String):
+            assert np.isnan(encoding.plain_column(pl.Series("c", [None], dtype=dtype), kind)[0])
+    assert encoding.plain_column(pl.Series("c", [None], dtype=pl.Int64), "category").to_list() == [encoding.MISSING]
+    assert encoding.plain_column(pl.Series("c", [36, None]), "category").to_list() == ["36", encoding.MISSING]
+
+
+def test_a_column_may_be_called_like_the_mark_of_another() -> None:
+    log = pl.DataFrame({"x": [1.0, None, 3.0], "x is missing": [5.0, 7.0, None]})
+    fitted = encoding.encoder(log, kinds(log))
+    assert encoding.feature_names(fitted) == ["x", "x is missing", "x is missing_", "x is missing is missing"]
+    assert encoding.features(fitted, log)[1].tolist() == [2.0, 7.0, 1.0, 0.0]

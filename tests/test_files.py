@@ -219,3 +219,109 @@ def test_check_pool() -> None:
     ):
         with pytest.raises(InputError, match=told):
             files.check_pool(LOG, other, "y", "q0", "id")
+
+
+def test_numbers_too_large_to_mean_anything_are_refused(tmp_path: Path) -> None:
+    told = refused(tmp_path, "a,b\n1,2\n-1.7976931348623157e308,4\n")
+    assert "line 3: column 'a' holds -1.79" in told and "leave the cell empty where it means missing" in told
+    assert "line 2: column 'a'" in refused(tmp_path, f"a,b\n{10**31},2\n")  # a whole number, too
+    pl.DataFrame({"a": [1.0, 2e30]}).write_parquet(tmp_path / "large.parquet")
+    with pytest.raises(InputError, match=r"row 2: column 'a' holds 2e\+30"):
+        files.read_table(tmp_path / "large.parquet")
+    assert files.read_table(write(tmp_path, "a,b\n9e29,2\n"))["a"].to_list() == [9e29]
+
+
+@pytest.mark.parametrize(
+    ("days", "kind"),
+    [
+        (3_000_000, pl.Date),
+        (2**31 - 1, pl.Date),
+        (2**62, pl.Datetime("us")),
+        (2**62, pl.Datetime("ms")),
+        (2**62, pl.Datetime("ms", "UTC")),
+    ],
+)
+def test_dates_after_the_year_9999_are_refused(tmp_path: Path, days: int, kind: pl.DataType) -> None:
+    late = pl.Series("d", [days]).cast(kind)
+    late.to_frame().write_parquet(tmp_path / "late.parquet")
+    with pytest.raises(InputError, match="row 1: column 'd' holds .*, and years must be from 1 to 9999"):
+        files.read_table(tmp_path / "late.parquet")
+    assert "line 3: column 'd' holds 0, and years" in refused(tmp_path, "d,x\n2024-01-01,1\n0000-01-01,2\n")
+
+
+def test_a_date_that_begins_with_0_is_no_code(tmp_path: Path) -> None:
+    assert files.read_table(write(tmp_path, "d,x\n2020-01-01,1\n0001-01-01,2\n"))["d"].dtype == pl.Date
+    told = refused(tmp_path, "d,x\n2020-01-01,1\n2020-01-02,1\n01.02.2020,2\n02.02.2020,2\n")
+    assert "line 4: column 'd' holds dates, but '01.02.2020' is none, the first of 2" in told
+    assert files.read_table(write(tmp_path, "d,x\n007,1\n8,2\nx,3\n"))["d"].to_list() == ["007", "8", "x"]
+
+
+def test_quotes_within_cells_are_part_of_them(tmp_path: Path) -> None:
+    """More of them than Polars bears."""
+    frame = files.read_table(write(tmp_path, "size,x\n" + "".join(f'{k}" pipe,{k}\n' for k in range(300)) + ",300\n"))
+    assert frame["x"].to_list() == list(range(301)) and frame["size"][[0, 299, 300]].to_list() == [
+        '0" pipe', '299" pipe', None,
+    ]  # fmt: skip
+
+
+def test_names_and_bytes_that_were_taken_for_others(tmp_path: Path) -> None:
+    assert files.read_table(write(tmp_path, gzip.compress(GOOD.encode()), "LOG.CSV.GZ")).height == 3
+    assert "looks like no text" in refused(tmp_path, "a,b\n" + 2000 * "x,y\n" + "x,\0\n").replace(
+        "like UTF-16, or ", ""
+    )
+
+
+def test_blanks_around_labels_and_ids_are_none_of_them() -> None:
+    log = LOG.with_columns(y=pl.Series([" yes", "  ", "no "]), id=pl.Series([" a", "b ", "c"]))
+    assert files.label_texts(log, "y").to_list() == ["yes", None, "no"]
+    assert files.check_log(log, "y", "q0", "id") == ["no", "yes"]
+    pool = pl.DataFrame({"id": [" p", "q "], "x": [1, 2], "r": ["n", "s"]})
+    assert files.check_pool(log, pool, "y", "q0", "id")["id"].to_list() == ["p", "q"]
+    for ids, told in ((["p", "p "], "'p' of column 'id' is in rows 1, 2 of the pool"), (["p", " "], "of the pool has")):
+        with pytest.raises(InputError, match=told):
+            files.check_pool(log, pool.with_columns(id=pl.Series(ids)), "y", "q0", "id")
+    with pytest.raises(InputError, match="in rows 1, 2 of the log"):
+        files.check_log(log.with_columns(id=pl.Series(["a", "a ", "c"])), "y", "q0", "id")
+    with pytest.raises(InputError, match="unknown id column of the pool 'id'"):
+        files.check_pool(log, pool.drop("id"), "y", "q0", "id")
+
+
+def test_classes_may_be_named_as_the_file_writes_them() -> None:
+    for values, named, pair in (
+        ([1.0, None, 0.0], ["0.0", "1.0"], ["0", "1"]),
+        ([1.0, None, 1.0], ["0.0", "1.0"], ["0", "1"]),
+        ([True, None, True], ["False", "True"], ["false", "true"]),
+        (["Yes", None, "No"], ["no", "yes"], ["No", "Yes"]),
+    ):
+        assert files.check_log(LOG.with_columns(y=pl.Series(values)), "y", classes=named) == pair
+
+
+def test_classes_that_the_log_does_not_show() -> None:
+    none = LOG.with_columns(y=pl.Series([None, None, None], dtype=pl.Int64))
+    with pytest.raises(InputError, match="given --classes NEG,POS"):
+        files.check_log(none, "y", "q0")
+    assert files.check_log(none, "y", "q0", classes=["no", "yes"]) == ["no", "yes"]
+    with pytest.raises(InputError, match="propensities are estimated from who has a label, and no row has one"):
+        files.check_log(none, "y", classes=["no", "yes"])
+
+
+def test_tiny_propensities_are_refused() -> None:
+    with pytest.raises(InputError, match="at least 1e-12 in every row, also without a label; got 1e-300 in row 2"):
+        files.check_log(LOG.with_columns(q0=pl.Series([0.5, 1e-300, 1.0])), "y", "q0")
+
+
+def test_dates_in_the_log_and_times_in_the_pool() -> None:
+    day, noon = datetime.datetime(2024, 5, 1), datetime.datetime(2024, 5, 1, 12)
+    log = LOG.with_columns(since=pl.Series([day.date()] * 3))
+    pool = pl.DataFrame({"id": ["p", "q"], "x": [1, 2], "r": ["n", "s"], "since": [day, day]})
+    assert files.check_pool(log, pool, "y", "q0", "id")["since"].to_list() == [day.date()] * 2
+    with pytest.raises(InputError, match=r"dates in the log and times in the pool \('2024-05-01 12:00:00'\)"):
+        files.check_pool(log, pool.with_columns(since=pl.Series([day, noon])), "y", "q0", "id")
+    with pytest.raises(InputError, match=r"numbers in the log and words in the pool \('abc'\)"):
+        files.check_pool(LOG, pool.drop("since").with_columns(x=pl.Series(["12", "abc"])), "y", "q0", "id")
+
+
+def test_only_whole_numbers_of_parquet_become_text(tmp_path: Path) -> None:
+    path = tmp_path / "pool.parquet"
+    pl.DataFrame({"id": [17], "size": [36.0]}).write_parquet(path)
+    assert files.read_table(path, text=["id", "size", "other"]).rows() == [("17", 36.0)]

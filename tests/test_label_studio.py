@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from unskew.campaigns import Asked, Rejected
+from unskew.campaigns import Asked, Campaign, Rejected
 from unskew.campaigns.label_studio import answers, labeling_config, tasks
+from unskew.campaigns.telling import Unread
 from unskew.errors import InputError
 
 DATA = {"unskew_round": 2, "unskew_probability": 1 / 30, "row": {"income": 1.5, "region": "north"}}
@@ -38,9 +39,7 @@ def short(id: str, label: Any, *, by: int | None = 1, at: int = 0) -> dict[str, 
 
 
 def problems(export: Any) -> list[tuple[int, str]]:
-    with pytest.raises(Rejected) as refused:
-        answers(export)
-    return refused.value.problems
+    return [(one.line, one.problem) for one in answers(export) if isinstance(one, Unread)]
 
 
 def test_a_task_holds_everything_in_data_and_survives_json() -> None:
@@ -105,6 +104,31 @@ def test_every_problem_is_listed(short_form: bool) -> None:
     assert [item for item, _ in found] == ([1, 3] if short_form else [1, 2])
     assert "row 'A1' was answered 'late' and 'repaid'" in found[0][1]
     assert "row 'A2' was submitted without a class" in found[1][1]
+
+
+def test_problems_of_reading_and_of_judging_are_listed_together(campaign: Campaign) -> None:
+    first, second, third = campaign.ask(3, "ann")
+    before = campaign.ledger.events(campaign.id)
+    no_value = annotation("1")
+    del no_value["result"][0]["value"]
+    export = [
+        full("nobody", annotation("1")),
+        full(first.id, annotation("1"), annotation("0", by=2)),
+        full(second.id, annotation("maybe")),
+        full(third.id, no_value),
+    ]
+    with pytest.raises(Rejected) as refused:
+        campaign.tell(answers(export), "ann")
+    wanted = ["unknown id", "answered '0' and '1'", "must be '0' or '1'", "submitted without a class"]
+    assert [item for item, _ in refused.value.problems] == [1, 2, 3, 4]
+    assert all(words in told for words, (_, told) in zip(wanted, refused.value.problems, strict=True))
+    assert campaign.ledger.events(campaign.id) == before
+
+
+@pytest.mark.parametrize("result", [None, [], ["label"], {"from_name": "label"}, [{"from_name": "label"}], 7])
+def test_a_result_that_is_none_is_a_problem_and_no_crash(result: Any) -> None:
+    ((item, told),) = problems([full("A1", {**annotation("late"), "result": result})])
+    assert item == 1 and "submitted without a class" in told
 
 
 def test_two_classes_ticked_at_once_are_a_problem() -> None:

@@ -169,4 +169,4 @@ def test_round_trip(server: httpx.Client, campaign: Campaign) -> None:
     annotate(server, imported[6], None)  # submitted without a class, which only the API allows
     blank = call(server, "GET", f"/api/projects/{number}/export?exportType=JSON")
     with pytest.raises(Rejected, match=f"row '{ids[6]}' was submitted without a class"):
-        answers(blank)
+        campaign.tell(answers(blank), "label-studio")

@@ -1,17 +1,20 @@
 """One contract for every store: SQLite and a real PostgreSQL."""
 
 import resource
+import socket
 import sqlite3
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from unskew.campaigns import migrations
@@ -257,6 +260,83 @@ def test_a_server_that_restarts_is_found_again(ledger, url):
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
     assert ledger.events("c") == []
+
+
+class Proxy:
+    """A port that passes bytes on to a server, both ways, unless it is frozen: then it takes them and says nothing."""
+
+    def __init__(self, url):
+        with psycopg.connect(url) as connection:
+            self.host, server = connection.info.host, connection.info.port
+            local = self.host.startswith("/")
+        self.server = f"{self.host}/.s.PGSQL.{server}" if local else (self.host, server)
+        self.flowing = threading.Event()
+        self.flowing.set()
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        port = self.listening.getsockname()[1]
+        self.url = make_url(url).set(host="127.0.0.1", port=port).difference_update_query(["host"])
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                here, _ = self.listening.accept()
+            except OSError:  # the test is over
+                return
+            there = socket.socket(socket.AF_UNIX if isinstance(self.server, str) else socket.AF_INET)
+            there.connect(self.server)
+            for pair in ((here, there), (there, here)):
+                threading.Thread(target=self.pass_on, args=pair, daemon=True).start()
+
+    def pass_on(self, here, there):
+        with here, suppress(OSError):
+            while data := here.recv(65536):
+                self.flowing.wait()
+                there.sendall(data)
+            there.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("when", ["between transactions", "within one"])
+def test_a_network_that_falls_silent_is_an_error_and_no_wait_without_end(url, when, monkeypatch):
+    if not url.startswith("postgresql"):
+        pytest.skip("a file has no network")
+    monkeypatch.setattr("unskew.campaigns.postgresql.SILENCE", 1)
+    monkeypatch.setattr("unskew.campaigns.ledger.PATIENCE", 2)
+    proxy, said = Proxy(url), []
+
+    def write(ledger):
+        try:
+            with ledger.writing("c") as writer:
+                if when == "within one":
+                    proxy.flowing.clear()
+                writer.append("answered", "ann", {})
+        except StoreError as error:
+            said.append(str(error))
+
+    with Ledger(proxy.url) as ledger:
+        ledger.create("c", {})
+        if when == "between transactions":
+            proxy.flowing.clear()
+        thread = threading.Thread(target=write, args=(ledger,), daemon=True)
+        thread.start()
+        thread.join(12)
+        assert not thread.is_alive() and "Check that the server runs" in said[0]
+        proxy.flowing.set()
+        with ledger.writing("c") as writer:  # nothing is locked
+            assert writer.events() == []
+            writer.append("answered", "bob", {})
+        assert [e.actor for e in ledger.events("c")] == ["bob"]
+    proxy.listening.close()
+
+
+def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(url, monkeypatch):
+    if not url.startswith("postgresql"):
+        pytest.skip("a file has no server")
+    monkeypatch.setattr("unskew.campaigns.ledger.PATIENCE", 0)  # 5 s for a statement
+    with Ledger(url) as ledger, ledger._engine.connect() as connection:
+        assert connection.execute(text("SELECT 1 FROM pg_sleep(1)")).scalar() == 1
+        with pytest.raises(DBAPIError, match="statement timeout"):
+            connection.execute(text("SELECT pg_sleep(20)"))
 
 
 def test_paths_with_odd_letters(tmp_path):

@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 
+from unskew.campaigns import Campaign
+from unskew.errors import StoreError
+from unskew.web import connections, show
 from unskew.web.limits import Limits
 from web_page import Page, begin, serving
 
@@ -94,6 +98,15 @@ def test_rows_do_not_say_why_they_were_chosen(client: Callable[..., httpx.Client
         "Has job",
         "Purpose",
     ]
+
+
+def test_long_texts_are_cut_wherever_they_are_sent(
+    client: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show, "MOST", 2)
+    row = rows(client("ada"))["rows"][0]
+    assert row["values"]["purpose"] == row["fields"][-1]["text"]
+    assert len(row["values"]["purpose"].partition("…")[0]) == 2 and "more characters" in row["values"]["purpose"]
 
 
 def test_an_answer_sent_twice_counts_once(page: Page, client: Callable[..., httpx.Client]) -> None:
@@ -184,11 +197,48 @@ def test_inviting_and_revoking(page: Page, client: Callable[..., httpx.Client]) 
         assert grace.post("/api/annotators", json={"name": name}).status_code == 201
 
 
+def test_a_name_with_a_slash_can_be_revoked(page: Page, client: Callable[..., httpx.Client]) -> None:
+    page.campaign.invite("ada/bob")
+    assert client(link=page.link()).delete("/api/annotators/ada%2Fbob").status_code == 204
+    assert "ada/bob" not in page.campaign.state.people
+
+
+def test_an_error_counted_from_labels_since_taken_back_is_not_the_latest(
+    page: Page, client: Callable[..., httpx.Client]
+) -> None:
+    grace = client(link=page.link())
+    rows(grace)
+    errors = page.app.state.desk.campaign.state.errors
+    errors[10] = {**errors[0], "value": 0.5}
+    errors[6] = {**errors[0], "value": 0.25}
+    assert [(e["labels"], e["value"]) for e in grace.get("/api/status").json()["error"]][1:] == [(6, 0.25)]
+
+
+def test_a_lost_store_is_not_described_to_strangers(
+    client: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*_: object) -> None:
+        raise StoreError("postgresql://unskew@db.example/loans cannot be reached")
+
+    monkeypatch.setattr(Campaign, "who", away)
+    answer = client().post("/api/enter", json={"code": "guess"})
+    assert answer.status_code == 503 and answer.headers["retry-after"] == "2"
+    assert answer.json()["detail"] == "the ledger cannot be reached. Nothing was changed; try again."
+    assert "db.example" in caplog.text
+
+
+def test_the_schema_does_not_name_the_campaign(page: Page, client: Callable[..., httpx.Client]) -> None:
+    schema = client().get("/openapi.json")
+    assert schema.json()["info"]["title"] == "unskew" and "Loans" not in schema.text
+    assert "<title>Label · Loans</title>" in client(link=page.link("ada")).get("/label").text
+
+
 def test_a_cookie_needs_the_pages_own_token_and_origin(page: Page, client: Callable[..., httpx.Client]) -> None:
     ada = client(link=page.link("ada"))
     assert ada.post("/api/ask", json={}).status_code == 200
     assert ada.post("/api/ask", json={}, headers={"X-CSRF-Token": "0" * 64}).status_code == 403
-    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+    others = [{"Origin": origin} for origin in ("https://evil.example", "null", "http://[")]
+    for headers in (*others, {"Sec-Fetch-Site": "cross-site"}):
         assert ada.post("/api/ask", json={}, headers=headers).status_code == 403
     assert ada.post("/api/ask", json={}, headers={"Origin": page.address}).status_code == 200
     enter = {"code": page.link("ada").partition("#")[2]}
@@ -246,6 +296,59 @@ def test_too_many_requests_are_refused_for_a_while(folder: Path) -> None:
         assert [answer.status_code for answer in guesses] == [401, 401, 401, 429]
         assert 1 <= int(guesses[-1].headers["retry-after"]) <= 2
         assert guesses[-1].json()["detail"].startswith("too many requests")
+
+
+def test_strangers_behind_a_proxy_are_counted_apart(folder: Path) -> None:
+    few = Limits(address_rate=0.01, address_burst=2)
+    with serving(folder, few) as page, httpx.Client(base_url=page.address) as client:
+        for address in ("203.0.113.1", "203.0.113.2"):
+            sent = {"X-Forwarded-For": address}
+            guesses = [client.post("/api/enter", json={"code": "x"}, headers=sent).status_code for _ in range(3)]
+            assert guesses == [401, 401, 429]
+
+
+def connect(page: Page) -> socket.socket:
+    host, _, port = page.address.removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=30)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(folder: Path) -> None:
+    with serving(folder, Limits(seconds=0.2)) as page, connect(page) as slow:
+        slow.sendall(b"POST /api/ask HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        answer = b"".join(iter(lambda: slow.recv(4096), b""))  # until the server hangs up
+        assert answer.startswith(b"HTTP/1.1 408 ") and b"in 0.2 seconds. Send it again." in answer
+
+
+@pytest.mark.parametrize("before", [b"", b"GET /enter HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["at once", "later"])
+def test_headers_that_only_drip_are_not_waited_for(page: Page, monkeypatch: pytest.MonkeyPatch, before: bytes) -> None:
+    monkeypatch.setattr(connections, "HEADERS", 0.3)
+    with connect(page) as slow:
+        slow.sendall(before)
+        if before:
+            assert slow.recv(65536).startswith(b"HTTP/1.1 200 ")
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):  # noqa: PT012
+            for _ in range(200):
+                slow.sendall(b"G")
+                time.sleep(0.05)
+
+
+def test_a_request_whose_headers_came_is_not_hurried(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEADERS", 0.2)
+    with connect(page) as slow:
+        slow.sendall(b"POST /api/ask HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n")
+        time.sleep(0.5)
+        slow.sendall(b"{}")
+        assert slow.recv(65536).startswith(b"HTTP/1.1 401 ")
+
+
+def test_one_address_cannot_take_all_connections(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "OF_ONE_ADDRESS", 3)
+    with contextlib.ExitStack() as stack:
+        opened = [stack.enter_context(connect(page)) for _ in range(4)]
+        with contextlib.suppress(ConnectionResetError):
+            assert opened[3].recv(1) == b""
+        opened[0].sendall(b"GET /enter HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert opened[0].recv(65536).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)

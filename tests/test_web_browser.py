@@ -211,6 +211,40 @@ def test_an_answer_that_arrived_unheard_counts_once(page: Page, visit: Callable[
     assert page.campaign.state.spent == 1 and page.campaign.state.rows[first].label == "yes"
 
 
+@pytest.mark.parametrize("status", [404, 408])
+def test_what_something_in_between_says_drops_no_answer(page: Page, visit: Callable[..., Tab], status: int) -> None:
+    ada = visit("ada")
+    first = row(ada)
+    ada.route("**/api/tell", lambda route: route.fulfill(status=status, body="proxy"), times=1)
+    press(ada, "1")
+    expect(ada.get_by_role("alert")).to_contain_text("Your answer is kept and will be sent again")
+    expect(ada.get_by_role("alert")).to_be_hidden()
+    settle(ada)
+    assert page.campaign.state.rows[first].label == "yes"
+
+
+def test_a_second_tab_does_not_lose_what_the_first_could_not_send(page: Page, visit: Callable[..., Tab]) -> None:
+    one = visit("ada")
+    first = row(one)
+    two = one.context.new_page()
+    two.goto(f"{page.address}/label")
+    assert row(two) == first  # a person has the same rows in all her tabs
+    press(one, "1")
+    expect(one.locator("#identity")).not_to_contain_text(first)
+    settle(one)
+    second = row(one)
+    one.route("**/api/tell", lambda route: route.abort())
+    press(one, "0")
+    expect(one.get_by_role("alert")).to_contain_text("Your answer is kept")
+    press(two, "1")  # known already
+    expect(two.locator("#identity")).not_to_contain_text(first)
+    one.close()
+    assert page.campaign.state.rows[second].label is None
+    two.reload()
+    settle(two)
+    assert page.campaign.state.rows[second].label == "no"
+
+
 def test_an_answer_somebody_else_gave_meanwhile_is_said(page: Page, visit: Callable[..., Tab]) -> None:
     ada = visit("ada")
     first = row(ada)
@@ -284,6 +318,27 @@ def test_a_used_link_says_so(page: Page, browser: Browser) -> None:
             tab = context.new_page()
             tab.goto(link)
             expect(tab.locator("h1")).to_have_text(expected)
+
+
+def test_another_link_in_the_tab_of_a_dead_one(page: Page, browser: Browser) -> None:
+    with contextlib.closing(browser.new_context()) as context:
+        tab = context.new_page()
+        tab.goto(f"{page.address}/enter#dead")
+        expect(tab.locator("h1")).to_have_text("This link no longer works")
+        tab.goto(page.link("ada"))
+        tab.wait_for_url(f"{page.address}/label")
+
+
+def test_a_pool_at_its_end_is_not_called_answered(browser: Browser, tmp_path: Path) -> None:
+    with serving(begin(tmp_path, pool=3)) as page, contextlib.closing(browser.new_context()) as context:
+        ada, grace = context.new_page(), context.new_page()
+        ada.goto(page.link("ada"))
+        assert len(label_all(ada, "ss1")) == 3
+        expect(ada.locator("#message-text")).to_have_text(
+            "No row is left to label. 1 of 12 labels were given. You can close this page."
+        )
+        grace.goto(page.link())
+        expect(grace.locator("#held-more")).to_have_text("no row is left to label")
 
 
 def test_waiting_while_rows_are_chosen(prepared: Path, tmp_path: Path, visit_held: Callable[[Path], None]) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,21 @@ def test_a_planner_killed_with_9_is_started_again_and_labelling_goes_on(tmp_path
         assert {id: row.label for id, row in campaign.state.rows.items() if row.label} == dict.fromkeys(
             [*first, *second], "yes"
         )
+
+
+def test_ctrl_c_does_not_wait_for_a_planner_that_is_busy(tmp_path: Path) -> None:
+    with served(begin(tmp_path)) as (process, _client, _code):
+        planner = planner_of(process.pid)
+        os.kill(planner, signal.SIGSTOP)  # as busy as can be: it does not even see that it is told to end
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(60) == 0
+            assert not Path(f"/proc/{planner}").exists()
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(planner, signal.SIGKILL)
+        assert process.stderr is not None
+        assert process.stderr.read() == "Stopped. Every answer is in the ledger.\n"
 
 
 def test_the_page_over_postgresql(tmp_path: Path, postgresql_url: str) -> None:

@@ -1,5 +1,6 @@
 """`unskew serve` as a person runs it, and rows as the page words them."""
 
+import getpass
 import json
 import signal
 import socket
@@ -13,6 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from unskew.campaigns import Campaign
+from unskew.cli import main
 from unskew.errors import InputError
 from unskew.web.server import serve
 from unskew.web.show import fields
@@ -56,11 +59,40 @@ def test_serve_prints_links_that_work_and_stops_cleanly(tmp_path: Path) -> None:
         assert process.stderr.read() == "Stopped. Every answer is in the ledger.\n"
 
 
+def test_links_survive_a_restart_by_the_same_command(tmp_path: Path) -> None:
+    command = (str(begin(tmp_path)), "--annotator", "ada", "--port", "0")
+    with running(*command, "--json") as process:
+        assert process.stdout is not None
+        links = json.loads(process.stdout.readline())
+        assert links["known"] == []
+        token = links["annotators"]["ada"].partition("#")[2]
+    with running(*command, "--annotator", "bob") as process:
+        assert process.stdout is not None
+        address, _, _you, bob, ada = (process.stdout.readline().split() for _ in range(5))
+        assert bob[0] == "bob" and "/enter#" in bob[1]
+        assert " ".join(ada) == "ada has a link, which still works; invite ada on your page to make another"
+        ask = httpx.post(f"{address[2]}/api/ask", json={}, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+        assert ask.status_code == 200
+
+
+def test_serve_refuses_names_that_the_page_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: pytest.fail("served all the same"))
+    folder = begin(tmp_path)
+    for name, why in (("ada/bob", "a name begins with"), ("x" * 41, "at most 40"), (getpass.getuser(), "is you")):
+        assert main(["serve", str(folder), "--port", "0", "--annotator", "eve", "--annotator", name]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"--annotator {name!r}") and why in said and said.count("\n") == 1
+    with Campaign.open(folder) as campaign:
+        assert not campaign.state.people
+
+
 def test_serve_warns_when_others_can_reach_it(tmp_path: Path) -> None:
     folder = begin(tmp_path)
     with running(str(folder), "--host", "0.0.0.0", "--port", "0") as process:
         assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline().startswith("Serving at http://0.0.0.0:")
+        assert process.stdout.readline().startswith(f"Serving at http://{socket.gethostname()}:")
         assert "http is not encrypted" in process.stderr.readline()
 
 
@@ -81,6 +113,11 @@ def test_serve_refuses_what_it_cannot_listen_on(tmp_path: Path) -> None:
         ("photo", "data:image/png;base64,iVBORw0KGgo=", "image", "a picture in the data"),
         ("photo", "http://example.org/a.jpg", "link", "http://example.org/a.jpg"),
         ("page", "https://example.org/", "link", "https://example.org/"),
+        ("page", "https://example.org/?of=a.png", "link", "https://example.org/?of=a.png"),
+        ("page", "https://[", "text", "https://["),
+        ("page", "https://example.org/a b.png", "text", "https://example.org/a b.png"),
+        ("page", "https://a/" + "b" * 2034 + ".png", "image", "https://a/" + "b" * 2034 + ".png"),
+        ("page", "https://a/" + "b" * 2035 + ".png", "text", "https://a/" + "b" * 2035 + ".png"),
         ("page", "javascript:alert(1)", "text", "javascript:alert(1)"),
         ("page", "data:text/html,<script>", "text", "data:text/html,<script>"),
         ("seen", "2026-02-30", "text", "2026-02-30"),
@@ -94,6 +131,11 @@ def test_serve_refuses_what_it_cannot_listen_on(tmp_path: Path) -> None:
 def test_values_as_a_person_reads_them(column: str, value: object, kind: str, text: str) -> None:
     (field,) = fields({column: value})
     assert (field.kind, field.text) == (kind, text)
+
+
+def test_no_text_takes_long_to_look_at() -> None:
+    (field,) = fields({"post": "https://a" + ".png?" * 200_000 + " x"})  # in quadratic time, hours
+    assert field.kind == "text"
 
 
 def test_ten_megabytes_in_a_cell_do_not_reach_the_page() -> None:

@@ -18,6 +18,7 @@ from unskew.campaigns import Campaign
 from unskew.web.app import create_app
 from unskew.web.limits import Limits
 from unskew.web.planner import Outlook, Planner
+from unskew.web.server import configured
 
 PICTURE = (
     "data:image/svg+xml;utf8,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 60 30'>"
@@ -111,8 +112,7 @@ def serving(dir: Path, limits: Limits = FREE) -> Iterator[Page]:
         Campaign.open(dir) as campaign,
         socket.create_server(("127.0.0.1", 0)) as free,
     ):
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(configured(app))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [free]}, daemon=True)
         thread.start()
         try:

@@ -25,7 +25,7 @@ class Cache:
         self.path = path
 
     def array(self, name: str, shape: tuple[int, ...], make: Callable[[Path], None]) -> Any:
-        """An array of that shape, mapped; `make` writes it to a path."""
+        """An array of that shape, mapped; `make` writes it to a path. Others of its kind, "kind-...", are cleared."""
         path = self.path / name
         for attempt in range(2):
             try:
@@ -36,6 +36,9 @@ class Cache:
                 pass
             if not attempt:
                 self._put(path, make)
+                for old in self.path.glob(f"{name.partition('-')[0]}-*"):
+                    if old != path:
+                        old.unlink(missing_ok=True)
         raise AssertionError(f"{path} was written and cannot be read")
 
     def method(self, name: str, make: Callable[[], Method]) -> Method:

@@ -12,7 +12,7 @@ from unskew.campaigns.live import Live, Transaction
 from unskew.campaigns.rounds import Rounds
 from unskew.campaigns.state import Asked, Row, State
 from unskew.campaigns.status import Status, status_of
-from unskew.campaigns.telling import Record, Told, judge
+from unskew.campaigns.telling import Record, Told, Unread, judge
 from unskew.errors import InputError
 
 if TYPE_CHECKING:  # what fits models takes seconds to import, and who hands rows out or takes answers in needs none
@@ -189,11 +189,12 @@ class Campaign:
 
     # Answering
 
-    def tell(self, records: Sequence[Record], actor: str, *, force_correct: bool = False) -> Told:
+    def tell(self, records: Sequence[Record | Unread], actor: str, *, force_correct: bool = False) -> Told:
         """Take in answers (line, id, label), the label None for a skip; all of them or, with `Rejected`, none.
 
-        An answer that is known already is passed over. One that differs from what was said before is a problem, or
-        with `force_correct` a correction.
+        An answer that is known already is passed over, and so is the skip of a row that somebody else holds. A label
+        stands against somebody else's skip, if the budget has room. Any other answer that differs from what was said
+        before is a problem, or with `force_correct` a correction. So is a line that could not be read.
         """
         with self._live.writing() as write:
             return self._take_in(write, records, actor, force_correct)
@@ -214,30 +215,38 @@ class Campaign:
     def undo(self, actor: str, id: str | None = None) -> Asked | None:
         """Take back the last answer or skip of `actor`, who holds the row again, before all others.
 
-        None if there is nothing to take back. With `id`, only if that was to row `id`; to say so again changes nothing.
+        None if there is nothing to take back. A skip whose place in the budget is taken stays, and what was said before
+        it is the last. With `id`, only if that was to row `id`; to say so again changes nothing.
         """
         checked_name(actor)
         with self._live.writing() as write:
             state = write.state
-            last = next(reversed(state.done.get(actor, [])), None)
-            if id is not None and id != last:
-                held = state.open.get(id)
-                if held is None or held.holder != actor:
-                    raise InputError(f"only your last answer can be taken back; {id!r} is not it. Answer the next row.")
-                return Asked.of(held)
-            if last is None:
+            last, newest = state.undoable(actor), next(reversed(state.done.get(actor, [])), None)
+            wanted = id if id is not None else last or newest
+            if wanted is None:
                 return None
-            row = state.rows[last]
-            if row.status == "skipped" and state.left < 1:
-                raise InputError(f"row {last!r} was skipped and its place in the budget is taken. Go on with the next.")
+            if wanted != last:
+                held = state.open.get(wanted)
+                if held is not None and held.holder == actor:
+                    return Asked.of(held)
+                if wanted == newest:
+                    told = f"row {wanted!r} was skipped and its place in the budget is taken. Go on with the next."
+                else:
+                    told = f"only your last answer can be taken back; {wanted!r} is not it. Answer the next row."
+                raise InputError(told)
+            row = state.rows[wanted]
             until = (self.ledger.now() + self._rounds.lease).isoformat()
-            write.append("undone", actor, {"id": last, "was": row.label, "until": until})
+            write.append("undone", actor, {"id": wanted, "was": row.label, "until": until})
             return Asked.of(row)
 
-    def _take_in(self, write: Transaction, records: Sequence[Record], actor: str, force_correct: bool = False) -> Told:
+    def _take_in(
+        self, write: Transaction, records: Sequence[Record | Unread], actor: str, force_correct: bool = False
+    ) -> Told:
         checked_name(actor)
-        classes = self.settings["classes"]
-        drafts, told = judge(write.state, records, classes, in_pool=self._in_pool, force_correct=force_correct)
+        drafts, told = judge(
+            write.state, records, self.settings["classes"], actor=actor, now=self.ledger.now(), in_pool=self._in_pool,
+            force_correct=force_correct,
+        )  # fmt: skip
         write.append_all([(kind, actor, body) for kind, body in drafts])
         return told
 

@@ -14,7 +14,11 @@ CATEGORIES = 50
 DATE = r"^\d{4}-\d{2}-\d{2}$"
 TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
 ZONED = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$"
+CODE = r"^-?0\d+$"
 ADDRESS = r"^(https?://|data:image/)"
+
+LARGEST = 1e30
+"""A larger number is a mark for "missing", and soon after it single precision ends, in which trees are grown."""
 
 
 def kinds(frame: pl.DataFrame) -> dict[str, str]:
@@ -50,11 +54,14 @@ def typed(path: Path, separator: str, column: pl.Series) -> pl.Series:
     if number.null_count() > column.null_count():  # most columns are done here, and stripping takes time
         bare = column.str.strip_chars()
         number = bare.cast(pl.Float64, strict=False)
-    if bool(bare.str.contains(r"^-?0\d").any()):  # 01067 is a code, and 1067 another
-        return column
+    codes = bool(bare.str.contains(CODE).any())  # 01067 is a code, and 1067 another
     bad = number.is_null() & column.is_not_null()
-    if not bad.any():
-        return _finite(path, _narrow(bare, number), lambda row: f"line {line_of(path, separator, row)}")
+
+    def where(row: int) -> str:
+        return f"line {line_of(path, separator, row)}"
+
+    if not codes and not bad.any():
+        return _usable(path, _narrow(bare, number), where)
     known = column.drop_nulls()
     lower = bare.str.to_lowercase()
     if bool(lower.is_in(["true", "false"]).all()):
@@ -64,12 +71,12 @@ def typed(path: Path, separator: str, column: pl.Series) -> pl.Series:
         if fits.sum() == known.len():
             parsed = parse(bare)
             if parsed.null_count() == column.null_count():
-                return parsed
+                return _usable(path, parsed, where)
             bad = parsed.is_null() & column.is_not_null()  # 2024-02-31
             raise _mixed(path, separator, column, bad, "dates")
         if 2 * int(fits.sum()) >= known.len():
             raise _mixed(path, separator, column, ~fits & column.is_not_null(), "dates")
-    if 2 * int(bad.sum()) <= known.len():
+    if not codes and 2 * int(bad.sum()) <= known.len():
         raise _mixed(path, separator, column, bad, "numbers")
     return column
 
@@ -109,22 +116,47 @@ def _mixed(path: Path, separator: str, column: pl.Series, bad: pl.Series, what: 
     )
 
 
-def _finite(path: Path, column: pl.Series, where: Callable[[int], str]) -> pl.Series:
-    """The column with NaN as null; an infinite value is refused."""
-    if column.dtype != pl.Float64:
+def _usable(path: Path, column: pl.Series, where: Callable[[int], str]) -> pl.Series:
+    """The column with NaN as null; numbers too large to mean anything and years without a calendar are refused."""
+    if column.dtype == pl.Float64:
+        column = shown = column.fill_nan(None)
+        bad, rule = column.abs() > LARGEST, f"numbers must be finite and at most {LARGEST:g}"
+    elif column.dtype in (pl.Date, pl.Datetime):
+        shown = column.dt.year()  # null where Polars knows none
+        bad, rule = column.is_not_null() & ~shown.is_between(1, 9999).fill_null(False), "years must be from 1 to 9999"
+    else:
         return column
-    column = column.fill_nan(None)
-    for row in column.is_infinite().fill_null(False).arg_true()[:1]:
+    for row in bad.arg_true()[:1]:
+        value = "another" if shown[row] is None else shown[row]
         raise InputError(
-            f"{path} {where(row)}: column {column.name!r} holds {column[row]}, and numbers must be finite. "
-            "Correct it, or leave the cell empty."
+            f"{path} {where(row)}: column {column.name!r} holds {value}, and {rule}. "
+            "Correct it, or leave the cell empty where it means missing."
         )
     return column
+
+
+def odd_value(column: pl.Series, kind: str) -> str:
+    """The first value that is not of the kind, as it is written.
+
+    >>> odd_value(pl.Series("income", ["12", "abc"]), "number"), odd_value(pl.Series("member", [7]), "boolean")
+    ('abc', '7')
+    """
+    written = column.drop_nulls().cast(pl.String)
+    bare = written.str.strip_chars()
+    fits = {
+        "number": bare.cast(pl.Float64, strict=False).is_not_null() & ~bare.str.contains(CODE),
+        "boolean": bare.str.to_lowercase().is_in(["true", "false"]),
+        "date": bare.str.contains(r"^\d{4}-\d{2}-\d{2}"),
+    }
+    odd = written.filter(~fits[kind]) if kind in fits else written
+    return str((odd if odd.len() else written)[0])
 
 
 def plain(path: Path, column: pl.Series) -> pl.Series:
     """A column of a Parquet file as one of the six types."""
     kind = column.dtype
+    if kind in (pl.Date, pl.Datetime):
+        _usable(path, column, _row)  # first: Polars panics where it cannot cast
     if kind in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     elif kind.is_integer():
@@ -148,4 +180,8 @@ def plain(path: Path, column: pl.Series) -> pl.Series:
                 f"{path} row {row + 1}: column {column.name!r} has a cell larger than {LARGEST_CELL:,} bytes. "
                 "Keep large content in files of its own and put their names in the column."
             )
-    return _finite(path, column, lambda row: f"row {row + 1}")
+    return _usable(path, column, _row)
+
+
+def _row(row: int) -> str:
+    return f"row {row + 1}"

@@ -17,6 +17,11 @@ from unskew.campaigns.folder import Folder, digest, put
 from unskew.campaigns.ledger import Ledger
 from unskew.errors import InputError, unknown
 
+LONGEST_LEASE = timedelta(days=365)
+
+PREDICTED = ("prediction", "probability")
+"""What `predict` says of each row, beside its id."""
+
 
 def create(
     folder: Folder,
@@ -43,16 +48,21 @@ def create(
         raise InputError(f"budget must be at least 1 label; got {budget}. Say how many labels can be paid for.")
     if not 0.0 <= audit < 1.0:
         raise InputError(f"audit must be in [0, 1); got {audit}. The share 0.1 is a good start.")
-    if lease < timedelta(seconds=1):
-        raise InputError(f"lease must be at least a second; got {lease}. Half an hour is a good start.")
+    if not timedelta(seconds=1) <= lease <= LONGEST_LEASE:
+        raise InputError(f"lease must be from a second to a year; got {lease}. Half an hour is a good start.")
     if seed < 0:
         raise InputError(f"seed must be at least 0; got {seed}. Choose another.")
-    text = [] if id is None else [id]
-    log_frame = read_table(log, text=text)
+    if id in PREDICTED:
+        raise InputError(f"ids may not be in a column {id!r}: predictions have one of that name. Rename it.")
+    log_frame = read_table(log, text=[] if id is None else [id])
     pair = check_log(
         log_frame, label, propensity, None if id is None or id not in log_frame.columns else id, classes=classes
     )
-    pool_frame = check_pool(log_frame, read_table(pool, text=text), label, propensity, id)
+    # What a column holds is decided by the log: the few rows of a pool may look like something else.
+    text = [name for name, dtype in log_frame.schema.items() if dtype == pl.String]
+    pool_frame = check_pool(
+        log_frame, read_table(pool, text=text if id is None else [*text, id]), label, propensity, id
+    )
     features = feature_columns(log_frame, label, propensity, id)
     holds = kinds(log_frame)
     with ExitStack() as opened:
@@ -71,7 +81,7 @@ def create(
             "propensity": propensity,
             "id": id,
             "classes": pair,
-            "kinds": {name: holds[name] for name in features},
+            "kinds": {name: holds[name] for name in features if log_frame[name].n_unique() > 1},
             "types": _shown_types(pool_frame, label, propensity),
             "log_rows": log_frame.height,
             "log_sha256": digest(folder.log),

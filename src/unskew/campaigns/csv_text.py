@@ -6,6 +6,7 @@ import io
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,12 @@ def read_csv(path: Path, separator: str) -> pl.DataFrame:
         raise _broken(path, raw, separator, error) from None
     try:
         frame = pl.read_csv(raw, separator=separator, infer_schema=False, null_values="")
-    except pl.exceptions.PolarsError as error:
-        raise _unreadable(path, str(error)) from None
-    if frame.height != height or frame.width != len(names):
-        raise _unreadable(path, f"{height} rows by one reading and {frame.height} by another")
+    except pl.exceptions.PolarsError:
+        frame = pl.DataFrame()
+    if frame.shape != (height, len(names)):  # many quotes inside of cells, such as 5" pipe, are too much for Polars
+        cells = [row or [""] for _, row in islice(_rows(raw, separator), 1, None)]
+        frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
+        return frame.with_columns(pl.all().replace("", None))
     frame.columns = names
     return frame.with_columns(pl.all().replace("", None)) if b'""' in raw else frame  # a quoted "" is missing too
 
@@ -71,11 +74,11 @@ def _rows(raw: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
 def _content(path: Path) -> bytes:
     """The file's bytes: UTF-8, without a byte order mark and blank lines at the end."""
     try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        raw = gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InputError(f"{path} is not a whole gzip file. Compress it again, or name the file without .gz.") from None
     raw = raw.removeprefix(b"\xef\xbb\xbf")
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw[:4096]:
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw:
         raise InputError(
             f"{path} is not UTF-8 text: it looks like UTF-16, or like no text at all. Save it as CSV in UTF-8, or "
             f"convert it: iconv -f UTF-16 -t UTF-8 {path.name} > utf8.csv"
@@ -167,10 +170,6 @@ def _broken(path: Path, raw: bytes, separator: str, error: csv.Error) -> InputEr
             "open; else keep large content in files of its own and put their names in the column."
         )
     return InputError(f"{path} line {line + 1} is not CSV: {error}. A quote within quotes is written twice.")
-
-
-def _unreadable(path: Path, why: str) -> InputError:
-    return InputError(f"{path} cannot be read as CSV: {' '.join(why.split())[:200]}. Save it anew, or as Parquet.")
 
 
 def too_wide(path: Path, columns: int) -> InputError:

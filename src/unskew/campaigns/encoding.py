@@ -16,6 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from unskew.campaigns.column_types import odd_value
 from unskew.errors import InputError
 from unskew.rows import Floats
 
@@ -64,33 +65,50 @@ class PlainColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             if name not in frame.columns:
                 raise InputError(f"column {name!r} is missing. Columns learnt from: {', '.join(self.kinds)}.")
         plain = [plain_column(frame[name], kind) for name, kind in self.kinds.items()]
-        marks = [frame[name].is_null().cast(pl.Float64).alias(_mark(name)) for name in self.missing]
-        return pl.DataFrame([*plain, *marks])
+        named = zip(self.missing, _marks(self.kinds, self.missing), strict=True)
+        return pl.DataFrame([*plain, *(frame[name].is_null().cast(pl.Float64).alias(mark) for name, mark in named)])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        return np.array([*self.kinds, *map(_mark, self.missing)], dtype=object)
+        return np.array([*self.kinds, *_marks(self.kinds, self.missing)], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
 
-def _mark(name: str) -> str:
-    return f"{name} is missing"
+def _marks(kinds: Mapping[str, str], missing: Sequence[str]) -> list[str]:
+    """The names of the columns that say what is missing: those of no other column."""
+    marks: list[str] = []
+    for name in missing:
+        mark = f"{name} is missing"
+        while mark in kinds or mark in marks:
+            mark += "_"
+        marks.append(mark)
+    return marks
 
 
 def plain_column(column: pl.Series, kind: str) -> pl.Series:
     """A column as numbers, NaN where missing, or as text if it holds categories."""
-    try:
-        if kind == "category":
-            return column.cast(pl.String).fill_null(MISSING)
-        if kind == "date" and column.dtype != pl.Null:
-            return column.cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64).fill_null(np.nan) / DAY
-        return column.cast(pl.Float64).fill_null(np.nan)
-    except pl.exceptions.PolarsError:
-        value = column.drop_nulls()[0]
+    empty = column.null_count() == len(column)
+    if not empty and not _holds(column.dtype, kind):
         raise InputError(
-            f"column {column.name!r} must hold a {kind}; got {value!r:.40}. Write it as in the log."
-        ) from None
+            f"column {column.name!r} must hold a {kind}; got {odd_value(column, kind)!r:.40}. Write it as in the log."
+        )
+    if kind == "category":
+        return column.cast(pl.String).fill_null(MISSING)
+    if kind == "date" and not empty:
+        return column.cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64).fill_null(np.nan) / DAY
+    return column.cast(pl.Float64, strict=False).fill_null(np.nan)
+
+
+def _holds(dtype: pl.DataType, kind: str) -> bool:
+    """Whether values of a type can be meant as a kind: 7 is no boolean, 20200309 no date, but 36 may be a category."""
+    if kind == "number":
+        return dtype.is_numeric()
+    if kind == "boolean":
+        return dtype == pl.Boolean
+    if kind == "date":
+        return dtype in (pl.Date, pl.Datetime)
+    return dtype in (pl.String, pl.Categorical, pl.Enum) or dtype.is_integer()
 
 
 def encoder(log: pl.DataFrame, kinds: Mapping[str, str]) -> Pipeline:
@@ -128,7 +146,7 @@ def encoder(log: pl.DataFrame, kinds: Mapping[str, str]) -> Pipeline:
     one_hot = OneHotEncoder(categories=common, handle_unknown="ignore", sparse_output=False, dtype=np.float64)
     missing = [name for name in numbers if log[name].null_count()]
     parts = [("numbers", SimpleImputer(strategy="median"), numbers)] if numbers else []
-    parts += [("missing", "passthrough", [_mark(name) for name in missing])] if missing else []
+    parts += [("missing", "passthrough", _marks(used, missing))] if missing else []
     parts += [("categories", one_hot, words)] if words else []
     matrix = ColumnTransformer(parts, verbose_feature_names_out=False)
     return Pipeline([("columns", PlainColumns(used, missing)), ("matrix", matrix)]).fit(log)

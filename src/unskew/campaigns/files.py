@@ -8,11 +8,15 @@ from pathlib import Path
 
 import polars as pl
 
-from unskew.campaigns.column_types import kinds, plain, typed
+from unskew.campaigns.column_types import kinds, odd_value, plain, typed
 from unskew.campaigns.csv_text import MOST_COLUMNS, read_csv, too_wide
+from unskew.campaigns.telling import canonical
 from unskew.errors import InputError, unknown
 
 __all__ = ["check_log", "check_pool", "class_names", "feature_columns", "kinds", "label_texts", "read_table", "row_ids"]
+
+LEAST_PROPENSITY = 1e-12
+"""A label that had a smaller chance would weigh more than all others ever made."""
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
@@ -29,7 +33,8 @@ def read_table(path: str | Path, *, text: Collection[str] = ()) -> pl.DataFrame:
     path : path
         In UTF-8 if it is text.
     text : names of columns, optional
-        To be taken as text whatever they hold: ids.
+        To be taken as text whatever they hold: ids, and what is text in the log. In Parquet, only whole numbers are:
+        how others were written is not known.
 
     Examples
     --------
@@ -74,26 +79,36 @@ def _read_parquet(path: Path, text: Collection[str]) -> pl.DataFrame:
     if frame.is_empty():
         raise InputError(f"{path} has {frame.width} columns and no rows. It needs at least one row.")
     frame = frame.select(plain(path, column) for column in frame.iter_columns())
-    return frame.with_columns(pl.col(name).cast(pl.String) for name in text if name in frame.columns)
+    codes = [name for name, kind in frame.schema.items() if kind == pl.Int64 and name in text]
+    return frame.with_columns(pl.col(codes).cast(pl.String))
 
 
-def row_ids(frame: pl.DataFrame, id: str | None) -> pl.Series:
+def row_ids(frame: pl.DataFrame, id: str | None, where: str = "the table") -> pl.Series:
     """An id for each row, as text: its value in the column `id`; without one, "row-1", "row-2" and so on.
+
+    Blanks around it are none of it. `where` says in messages what the frame is.
 
     >>> row_ids(pl.DataFrame({"age": [30, 41]}), None).to_list()
     ['row-1', 'row-2']
     """
     if id is None:
         return pl.select(pl.format("row-{}", pl.int_range(1, frame.height + 1))).to_series().alias("id")
-    ids = _column(frame, id, "id").cast(pl.String).alias("id")
+    ids = _bare(_column(frame, id, "id")).alias("id")
     for row in ids.is_null().arg_true()[:1]:
-        raise InputError(f"every row needs an id; column {id!r} has none in row {row + 1}. Fill it, or leave --id out.")
+        raise InputError(
+            f"every row needs an id; column {id!r} of {where} has none in row {row + 1}. Fill it, or leave --id out."
+        )
     for row in ids.is_duplicated().arg_true()[:1]:
         rows = ", ".join(str(k + 1) for k in (ids == ids[row]).arg_true()[:3])
         raise InputError(
-            f"ids must differ; {ids[row]!r} of column {id!r} is in rows {rows}. Drop or rename the copies."
+            f"ids must differ; {ids[row]!r} of column {id!r} is in rows {rows} of {where}. Drop or rename the copies."
         )
     return ids
+
+
+def _bare(column: pl.Series) -> pl.Series:
+    """As text, without the blanks around it; null if nothing is left."""
+    return column.cast(pl.String).str.strip_chars().replace("", None)
 
 
 def label_texts(frame: pl.DataFrame, label: str) -> pl.Series:
@@ -106,12 +121,15 @@ def label_texts(frame: pl.DataFrame, label: str) -> pl.Series:
     if labels.dtype == pl.Float64:
         whole = labels.cast(pl.Int64, strict=False)
         labels = whole if bool((whole == labels).all()) else labels
-    return labels.cast(pl.String)
+    return _bare(labels)
 
 
 def class_names(frame: pl.DataFrame, label: str) -> list[str]:
     """The label's values, smallest first: numbers by size, false before true, text by its letters."""
-    order = pl.DataFrame({"value": frame[label], "name": label_texts(frame, label)}).drop_nulls()
+    names = label_texts(frame, label)
+    order = pl.DataFrame(
+        {"value": names if frame[label].dtype == pl.String else frame[label], "name": names}
+    ).drop_nulls()
     return order.unique("name").sort("value")["name"].to_list()
 
 
@@ -134,9 +152,15 @@ def check_log(
     if classes is None and len(seen) != 2:
         few = "no row has one" if not seen else f"all are {seen[0]!r}"
         told = few if len(seen) < 2 else f"got {len(seen)}: {_list(seen, 4)}"
-        remedy = "Merge classes, or empty the cells of the others." if len(seen) > 2 else "Name both with classes."
+        remedy = "Merge classes, or empty the cells of the others."
+        if len(seen) < 2:
+            remedy = "Add labels of both; `unskew start` can do without, given --classes NEG,POS."
         raise InputError(f"the label {label!r} must have two classes; {told}. {remedy}")
-    pair = seen if classes is None else list(classes)
+    if not seen and propensity is None:
+        raise InputError(
+            f"propensities are estimated from who has a label, and no row has one in {label!r}. Name their column."
+        )
+    pair = seen if classes is None else [_as_label(name, seen, frame[label].dtype) for name in classes]
     for name in seen:
         if name not in pair:
             raise InputError(f"the label {label!r} must be {' or '.join(map(repr, pair))}; got {name!r}. Correct it.")
@@ -145,10 +169,20 @@ def check_log(
     if propensity is not None:
         _check_propensity(_column(frame, propensity, "propensity"))
     if id is not None:
-        row_ids(frame, id)
+        row_ids(frame, id, "the log")
     if not feature_columns(frame, label, propensity, id):
         raise InputError("no column is left to learn from. Add numbers, categories or dates that describe the rows.")
     return pair
+
+
+def _as_label(name: str, seen: Sequence[str], dtype: pl.DataType) -> str:
+    """A class as labels have it, for one that is named: 1.0 is "1", True is "true"."""
+    found = canonical(name, seen)
+    if found is not None or not seen:
+        return found or name
+    if dtype == pl.Boolean:
+        return name.lower()
+    return name.removesuffix(".0") if dtype.is_numeric() else name
 
 
 def feature_columns(frame: pl.DataFrame, label: str, propensity: str | None = None, id: str | None = None) -> list[str]:
@@ -172,7 +206,10 @@ def check_pool(
         told = [f"it lacks {_list(missing, 5)}"] if missing else []
         told += [f"it has {_list(extra, 5)}, which the log has not"] if extra else []
         raise InputError(f"the pool must have the log's columns; {' and '.join(told)}. Add, drop or rename columns.")
-    row_ids(pool, id)
+    if id is not None:
+        if id not in pool.columns:
+            raise unknown("id column of the pool", id, pool.columns)
+        pool = pool.with_columns(row_ids(pool, id, "the pool").alias(id))
     keep = [name for name in log.columns if name in pool.columns and name != label]
     if id is not None and id not in keep:
         keep.insert(0, id)
@@ -192,14 +229,24 @@ def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
         return column.cast(wanted)
     if wanted == pl.Datetime("us") and column.dtype == pl.Date:
         return column.cast(wanted)
-    there, here = (_WORDS[kinds(frame)[column.name]] for frame in (log.select(column.name), column.to_frame()))
+    if wanted == pl.Date and column.dtype == pl.Datetime:
+        date = column.cast(wanted)
+        odd = column.filter(date.cast(column.dtype) != column)  # midnight is a date
+        if not odd.len():
+            return date
+        value = str(odd[0])
+    else:
+        value = odd_value(column, kinds(log.select(column.name))[column.name])
     raise InputError(
-        f"column {column.name!r} holds {there} in the log and {here} in the pool ({column.drop_nulls()[0]!r:.40}). "
-        "Write it alike in both."
+        f"column {column.name!r} holds {_words(log[column.name])} in the log and {_words(column)} in the pool "
+        f"({value!r:.40}). Write it alike in both."
     )
 
 
-_WORDS = {"number": "numbers", "boolean": "true and false", "category": "words", "date": "dates", "text": "text"}
+def _words(column: pl.Series) -> str:
+    """What a column holds, for people."""
+    words = {"number": "numbers", "boolean": "true and false", "category": "words", "date": "dates", "text": "text"}
+    return "times" if column.dtype == pl.Datetime else words[kinds(column.to_frame())[column.name]]
 
 
 def _check_propensity(q0: pl.Series) -> None:
@@ -207,12 +254,13 @@ def _check_propensity(q0: pl.Series) -> None:
         raise InputError(
             f"the propensity {q0.name!r} must hold numbers in (0, 1]; got {q0.dtype}. Name another column."
         )
-    wrong = ~((q0 > 0) & (q0 <= 1)).fill_null(False)
+    wrong = ~q0.is_between(LEAST_PROPENSITY, 1).fill_null(False)
     for row in wrong.arg_true()[:1]:
         told = "none" if q0[row] is None else f"{q0[row]:g}"
+        least = f", and at least {LEAST_PROPENSITY:g}" if 0 < (q0[row] or 0) < 1 else ""
         raise InputError(
-            f"the propensity {q0.name!r} must be in (0, 1] in every row, also without a label; got {told} in row "
-            f"{row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have propensities estimated."
+            f"the propensity {q0.name!r} must be in (0, 1]{least} in every row, also without a label; got {told} in "
+            f"row {row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have propensities estimated."
         )
 
 

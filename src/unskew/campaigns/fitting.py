@@ -76,12 +76,12 @@ class Fitting:
     @cached_property
     def log_frame(self) -> pl.DataFrame:
         """The log as read."""
-        return self.folder.read(self.folder.log, self.settings["log_rows"], self.settings["log_sha256"])
+        return self.folder.read(self.folder.log, self.settings["log_sha256"])
 
     @cached_property
     def pool_frame(self) -> pl.DataFrame:
-        """The pool as read. It may be large: it is compared to the bit when its features are made, not each time."""
-        return self.folder.read(self.folder.pool, self.settings["pool_rows"], None)
+        """The pool as read."""
+        return self.folder.read(self.folder.pool, self.settings["pool_sha256"])
 
     @cached_property
     def encoder(self) -> Any:
@@ -109,11 +109,10 @@ class Fitting:
     @cached_property
     def pool(self) -> Any:
         """Features of every row of the pool, mapped from the cache."""
-        settings = self.settings
-        shape = (settings["pool_rows"], self.log.n_features)
+        shape = (self.settings["pool_rows"], self.log.n_features)
 
         def make(path: Path) -> None:
-            frame = self.folder.read(self.folder.pool, settings["pool_rows"], settings["pool_sha256"])
+            frame = self.pool_frame
             with open(path, "wb") as file:
                 header = {"descr": "<f8", "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(file, header)
@@ -121,7 +120,7 @@ class Fitting:
                     rows = as_rows(features(self.encoder, frame.slice(start, CHUNK)), name="the pool")
                     file.write(rows.tobytes())
 
-        return self._cache.array("features.npy", shape, make)
+        return self._cache.array(f"features-{self.digest([])}.npy", shape, make)
 
     def digest(self, answered: Sequence[Row]) -> str:
         """A name for the model these answers lead to: it is the same wherever it is fitted."""

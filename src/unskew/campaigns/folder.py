@@ -98,6 +98,8 @@ class Folder:
             said = json.loads(self.marker.read_text())
             if set(said) >= {"campaign", "store"}:
                 return dict(said)
+        except NotADirectoryError:
+            raise InputError(f"{self.path} is a file and holds no campaign. Name the campaign's folder.") from None
         except FileNotFoundError:
             raise InputError(
                 f"{self.path} holds no campaign. Make one with `unskew start`, or check the name."
@@ -117,17 +119,34 @@ class Folder:
 
         put(self.marker, write)
 
-    def read(self, path: Path, rows: int, sha256: str | None) -> pl.DataFrame:
-        """The frame in a file that must still be the one the campaign began with; to the bit, where a hash is given."""
+    def read(self, path: Path, sha256: str) -> pl.DataFrame:
+        """The frame in a file that must still be, to the bit, the one the campaign began with."""
         try:
             frame = pl.read_parquet(path)
-            if frame.height != rows or (sha256 is not None and digest(path) != sha256):
+            if self._digest(path) != sha256:
                 raise StoreError(f"{path} is not the file the campaign began with. Restore it from a copy.")
             return frame
         except FileNotFoundError:
             raise StoreError(f"{path} is missing. Copy it from where the campaign was made.") from None
         except (OSError, pl.exceptions.PolarsError) as error:
             raise StoreError(f"{path} cannot be read: {error}. Check the disk and its permissions.") from None
+
+    def _digest(self, path: Path) -> str:
+        """The SHA-256 of a file, from the cache while the file's size and time are what they were: it may be large."""
+        kept = self.cache / f"{path.name}.json"
+        found = path.stat()
+        seen = [found.st_size, found.st_mtime_ns]
+        try:
+            said = json.loads(kept.read_text())
+            if said["seen"] == seen:
+                return str(said["sha256"])
+        except (OSError, ValueError, KeyError, TypeError):  # not there, or broken
+            pass
+        sha256 = digest(path)
+        with suppress(OSError, StoreError):  # where nothing can be kept, it is counted each time
+            self.cache.mkdir(exist_ok=True)
+            put(kept, lambda beside: beside.write_text(json.dumps({"seen": seen, "sha256": sha256})))
+        return sha256
 
     def in_pool(self, ids: Collection[str], named: str | None, rows: int) -> set[str]:
         """Those of the ids that rows of the pool have; none where the pool is not at hand."""

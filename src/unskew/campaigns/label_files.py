@@ -3,14 +3,15 @@
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from unskew.campaigns import label_studio
-from unskew.campaigns.rejected import Rejected
+from unskew.campaigns.csv_text import LARGEST_CELL
 from unskew.campaigns.state import Asked
-from unskew.campaigns.telling import Record
+from unskew.campaigns.telling import Record, Unread
 from unskew.errors import InputError, unknown
 
 FORMS = ("csv", "jsonl", "label-studio")
@@ -21,7 +22,7 @@ SKIP = "skip"
 def id_column(settings: Mapping[str, Any]) -> str:
     """The heading over the ids: the pool's own, or one that no column of the pool has."""
     named = settings["id"]
-    return str(named) if named is not None else "id" if "id" not in settings["types"] else "unskew_id"
+    return str(named) if named is not None else "unskew_id" if "id" in (*settings["types"], settings["label"]) else "id"
 
 
 def written(asked: Sequence[Asked], settings: Mapping[str, Any], form: str = "csv") -> str:
@@ -41,12 +42,15 @@ def written(asked: Sequence[Asked], settings: Mapping[str, Any], form: str = "cs
     if form != "csv":
         raise unknown("form", form, FORMS)
     columns = [name for name in settings["types"] if name != settings["id"]]
+    heading = [id_column(settings), *columns, settings["label"]]
+    return "".join(map(_line, [heading, *([one.id, *(_cell(one.values[c]) for c in columns), ""] for one in asked)]))
+
+
+def _line(cells: Sequence[Any]) -> str:
+    """A line of CSV. Only if its own lines end in both does the writer quote a cell with either in it."""
     text = StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow([id_column(settings), *columns, settings["label"]])
-    for one in asked:
-        table.writerow([one.id, *(_cell(one.values[name]) for name in columns), ""])
-    return text.getvalue()
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def as_record(one: Asked) -> dict[str, Any]:
@@ -61,15 +65,18 @@ def as_record(one: Asked) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
+    """A value that a spreadsheet shows and does not run: text that begins like a formula gets an apostrophe."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def answers(path: Path, settings: Mapping[str, Any]) -> tuple[list[Record], int]:
+def answers(path: Path, settings: Mapping[str, Any]) -> tuple[list[Record | Unread], int]:
     """The answers in a .csv, .jsonl or (Label Studio's) .json file, and how many rows have no label yet.
 
     CSV needs a heading over the ids and one over the labels: those of the file that `ask` wrote, or `id` and
-    `label`; other columns are passed over. "skip" is a skip, unless it is a class. Every line that cannot be read is
-    listed in one `Rejected`.
+    `label`; other columns are passed over. "skip" is a skip, unless it is a class. A line that cannot be read is among
+    the answers as what is wrong with it: `Campaign.tell` lists all problems of a file, and changes nothing.
     """
     text = _read(path)
     kind = path.suffix.lower()
@@ -77,67 +84,80 @@ def answers(path: Path, settings: Mapping[str, Any]) -> tuple[list[Record], int]
         return label_studio.answers(_json(path, text)), 0
     if kind not in (".csv", ".tsv", ".jsonl"):
         raise InputError(f"{str(path)!r} must end in .csv, .jsonl or, for a Label Studio export, .json. Rename it.")
-    skip = None if SKIP in settings["classes"] else SKIP
-    records: list[Record] = []
-    problems: list[tuple[int, str]] = []
+    may_skip = SKIP not in [name.strip().lower() for name in settings["classes"]]
+    found: list[Record | Unread] = []
     empty = 0
-    for line, id, label, problem in (_from_jsonl if kind == ".jsonl" else _from_csv)(path, text, settings):
-        if problem:
-            problems.append((line, problem))
-        elif not label:
+    for one in (_from_jsonl if kind == ".jsonl" else _from_csv)(path, text, settings):
+        if isinstance(one, Unread):
+            found.append(one)
+        elif not one[2].strip():
             empty += 1
         else:
-            records.append((line, id, None if label.lower() == skip else label))
-    if problems:
-        raise Rejected(problems)
-    return records, empty
+            line, id, label = one
+            found.append((line, id, None if may_skip and label.strip().lower() == SKIP else label))
+    return found, empty
 
 
-Line = tuple[int, str, str, str]
-"""Line, id, label as text, and what is wrong with it if anything is."""
+Line = tuple[int, str, str] | Unread
+"""Line, id and label as they are written, or what is wrong."""
 
 
 def _from_csv(path: Path, text: str, settings: Mapping[str, Any]) -> Iterator[Line]:
-    heading = text.partition("\n")[0]
-    separator = max(",;\t", key=heading.count)  # spreadsheets write whichever their country uses
-    table = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_CELL))
+    ids, labels = (id_column(settings), "id"), (settings["label"], "label")
+    table = csv.reader(StringIO(text, newline=""), delimiter=_separator(text, ids, labels), strict=True)
     begun = 1
     try:
-        names = [name.strip() for name in next(table, [])]
-        at_id = _position(path, names, (id_column(settings), "id"), "ids")
-        at_label = _position(path, names, (settings["label"], "label"), "labels")
+        names = next(table, [])
+        at_id, at_label = _position(path, names, ids, "ids"), _position(path, names, labels, "labels")
         begun = table.line_num + 1
         for cells in table:
             if len(cells) == len(names):
-                yield begun, cells[at_id].strip(), cells[at_label].strip(), ""
+                yield begun, cells[at_id], cells[at_label]
             elif cells:
-                yield begun, "", "", f"{len(cells)} values under {len(names)} headings. Correct the line."
+                yield Unread(begun, f"{len(cells)} values under {len(names)} headings. Correct the line.")
             begun = table.line_num + 1
     except csv.Error as error:
         raise InputError(f"{path} is no whole CSV file from line {begun} on: {error}. Save it again.") from None
 
 
+def _separator(text: str, ids: Sequence[str], labels: Sequence[str]) -> str:
+    """The one with which headings over ids and labels are found, else the commonest: spreadsheets write any."""
+    for separator in ",;\t":
+        with suppress(csv.Error):
+            names = next(csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True), [])
+            if _at(names, ids) is not None and _at(names, labels) is not None:
+                return separator
+    return max(",;\t", key=text.partition("\n")[0].count)
+
+
+def _at(names: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Where the first of the wanted names is."""
+    plain = [name.strip() for name in names]
+    return next((plain.index(name.strip()) for name in wanted if name.strip() in plain), None)
+
+
 def _position(path: Path, names: Sequence[str], wanted: Sequence[str], what: str) -> int:
-    for name in wanted:
-        if name in names:
-            return names.index(name)
+    found = _at(names, wanted)
+    if found is not None:
+        return found
     told = " or ".join(map(repr, dict.fromkeys(wanted)))
     shown = ", ".join(names[:6]) or "nothing"
     raise InputError(f"{path} has no column of {what}: its first line must name {told}; got {shown:.120}. Add it.")
 
 
 def _from_jsonl(path: Path, text: str, settings: Mapping[str, Any]) -> Iterator[Line]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # other ends of lines may be within a value
         if not line.strip():
             continue
         try:
             said = json.loads(line)
             id, label = said["id"], said.get("label")
         except (ValueError, KeyError, TypeError, AttributeError):
-            yield number, "", "", f'{line!r:.60} is not like {{"id": "17", "label": "yes"}}. Correct the line.'
+            yield Unread(number, f'{line!r:.60} is not like {{"id": "17", "label": "yes"}}. Correct the line.')
             continue
         shown = str(label).lower() if isinstance(label, bool) else "" if label is None else str(label)
-        yield number, str(id), shown.strip(), ""
+        yield number, str(id), shown
 
 
 def _read(path: Path) -> str:

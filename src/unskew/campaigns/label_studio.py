@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from unskew.campaigns.rejected import Rejected
 from unskew.campaigns.state import Asked
+from unskew.campaigns.telling import Record, Unread
 from unskew.errors import InputError
 
 ID, ROUND, PROBABILITY, ROW, LABEL = "unskew_id", "unskew_round", "unskew_probability", "row", "label"
@@ -78,12 +78,13 @@ class _Annotation:
     ticked: list[str] | None
 
 
-def answers(export: Any) -> list[tuple[int, str, str | None]]:
+def answers(export: Any) -> list[Record | Unread]:
     """(item, row id, label) of every annotated task in a JSON or JSON-MIN export, items counted from 1.
 
     The label None is a skip: the annotation was cancelled. Of several annotations by one person the last that was
     not cancelled counts, and an answer stands against another person's skip. Tasks that nobody annotated are left
-    out. People who disagree and annotations without a class are problems, all listed in one `Rejected`.
+    out. Where people disagree, or an annotation has no class, there is what is wrong instead: `Campaign.tell` lists it
+    together with its own problems, and changes nothing.
 
     >>> task = {"unskew_id": "17", "unskew_round": 2, "unskew_probability": 0.05, "row": {"income": 1.5}}
     >>> chosen = {"from_name": "label", "to_name": "row", "type": "choices", "value": {"choices": ["repaid"]}}
@@ -104,21 +105,20 @@ def answers(export: Any) -> list[tuple[int, str, str | None]]:
         row, annotations = _read(item, task)
         if annotations:
             said.setdefault(row, []).extend(annotations)
-    problems: list[tuple[int, str]] = []
-    found: list[tuple[int, str, str | None]] = []
+    found: list[Record | Unread] = []
     for row, annotations in said.items():
         given = sorted((a for a in annotations if a.ticked is not None), key=lambda a: a.at)
         last = {a.by: a for a in given}.values()
         labels = sorted({label for a in last for label in a.ticked or [""]})
         item = annotations[0].item
         if "" in labels:
-            problems.append((item, f"row {row!r} was submitted without a class. Choose one or skip the task."))
+            found.append(Unread(item, f"row {row!r} was submitted without a class. Choose one or skip the task."))
         elif len(labels) > 1:
             shown = " and ".join(map(repr, labels))
-            problems.append((item, f"row {row!r} was answered {shown}. Keep the right annotation, delete the others."))
-        found.append((item, row, labels[0] if labels else None))
-    if problems:
-        raise Rejected(problems)
+            told = f"row {row!r} was answered {shown}. Keep the right annotation, delete the others."
+            found.append(Unread(item, told))
+        else:
+            found.append((item, row, labels[0] if labels else None))
     return found
 
 
@@ -153,8 +153,9 @@ def _foreign(item: int, task: Any) -> InputError:
 def _results(annotation: Mapping[str, Any]) -> list[str] | None:
     if annotation.get("was_cancelled"):
         return None
-    ours = [r for r in annotation.get("result") or [] if r.get("from_name") == LABEL]
-    return [label for r in ours for label in _ticked(r["value"])]
+    result = annotation.get("result")
+    regions = [r for r in result if isinstance(r, dict)] if isinstance(result, list) else []
+    return [label for r in regions if r.get("from_name") == LABEL for label in _ticked(r.get("value"))]
 
 
 def _ticked(value: Any) -> list[str]:

@@ -18,7 +18,7 @@ from unskew.campaigns.migrations import MIGRATIONS, migrate
 from unskew.errors import InputError, StoreError
 
 PATIENCE = 30
-"""Seconds to wait for another writer."""
+"""Seconds to wait for another writer, or for a server."""
 
 _metadata = MetaData()
 _campaigns = Table(
@@ -202,8 +202,18 @@ def _engine(url: URL) -> Engine:
                 json_serializer=serialise,
                 pool_pre_ping=True,
                 isolation_level="READ COMMITTED",  # who waited for the lock must see what its holder wrote
-                connect_args={"connect_timeout": PATIENCE},
+                connect_args={
+                    "connect_timeout": PATIENCE,
+                    "keepalives": 1,  # a server that is gone is noticed after 10 + 3 * 5 seconds
+                    "keepalives_idle": 10,
+                    "keepalives_interval": 5,
+                    "keepalives_count": 3,
+                    "tcp_user_timeout": 1000 * PATIENCE,
+                },
             )
+            from unskew.campaigns.postgresql import Impatient
+
+            event.listen(engine, "do_connect", lambda _, record, args, options: Impatient.connect(*args, **options))
             event.listen(engine, "connect", _prepare_postgresql)
     except (ImportError, NoSuchModuleError) as error:
         raise InputError(f"a PostgreSQL store needs psycopg: {error}. Install unskew[postgresql].") from None
@@ -234,6 +244,7 @@ def _begin_sqlite(connection: Connection) -> None:
 def _prepare_postgresql(connection: Any, _: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = '{PATIENCE}s'")
+        cursor.execute(f"SET statement_timeout = '{PATIENCE + 5}s'")
         cursor.execute("SET idle_in_transaction_session_timeout = '60s'")  # a frozen client must not stop all others
     connection.commit()
 

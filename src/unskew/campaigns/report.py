@@ -61,9 +61,10 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         history[state.spent] = now
     points = [_point(labels, found) for labels, found in sorted(history.items())]
     spots = BlindSpots(campaign).filled(answered)
+    told = [headline(now, state.spent, state.budget), campaign.status().ended]
     return {
         "name": campaign.folder.path.resolve().name,
-        "headline": headline(now, state.spent, state.budget),
+        "headline": " ".join(filter(None, told)),
         "before": before and _percent(before),
         "now": now and _percent(now),
         "measures": _measures(campaign, now),
@@ -100,7 +101,7 @@ def headline(now: PopulationEstimate | None, spent: int, budget: int) -> str:
     value, low, high = (f"{100 * share:.0f}" for share in (now.value, now.low, now.high))
     return (
         f"The model is wrong on {value} % of everyone, {100 * now.level:g} % interval {low} to {high} %, "
-        f"from {spent} labels of {budget}."
+        f"from {spent} label{'s' if spent != 1 else ''} of {budget}."
     )
 
 

@@ -77,20 +77,26 @@ class Rounds:
                 return self._record(write, plan, number)
 
     def close_due(self) -> int:
-        with self.live.lock:
-            due = [batch.number for batch in self.live.refresh().due(self.ledger.now())]
-        if not due:
-            return 0
-        answered, rows = self.snapshot()
-        try:
-            error = asdict(self.fitting.error(answered, rows))
-        except InputError:  # no label came at random yet
-            error = None
-        said = {"labels": len(answered), "error": error}
-        with self.live.writing() as write:
-            closing = [number for number in due if write.state.batches[number - 1].closed is None]
-            write.append_all([("closed", "", {"round": number, **said}) for number in closing])
-        return len(closing)
+        while True:
+            with self.live.lock:
+                state = self.live.refresh()
+                due, errors = [batch.number for batch in state.due(self.ledger.now())], state.errors
+                if not due:
+                    return 0
+                answered, rows = self.snapshot()
+            try:
+                error = asdict(self.fitting.error(answered, rows))
+            except InputError:  # no label came at random yet
+                error = None
+            said = {"labels": len(answered), "error": error}
+            labels = {row.id: row.label for row in rows if row.round in due}
+            with self.live.writing() as write:
+                now = write.state
+                # Else another closed a round meanwhile, perhaps with more labels, or an answer came late: again.
+                if now.errors == errors and all(now.rows[id].label == label for id, label in labels.items()):
+                    closing = [number for number in due if now.batches[number - 1].closed is None]
+                    write.append_all([("closed", "", {"round": number, **said}) for number in closing])
+                    return len(closing)
 
     def _draft(self, k: int) -> "tuple[Plan, int]":
         """A round of k rows, picked outside of any transaction, and its number."""

@@ -61,7 +61,8 @@ class Batch:
     model: str
     at: str
     closed: dict[str, Any] | None = None
-    """What was written when it closed: labels so far, and the error estimated from them."""
+    """What was written when it closed: labels so far, and the error estimated from them. None again once one of its
+    rows is answered, skipped or taken back: then it is to be closed anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class State:
     """Rows answered."""
     skipped: int = 0
     errors: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """The error as it was estimated from so many labels, 0 for the log alone; what was written last comes last."""
+    """The error as it was estimated from so many labels, 0 for the log alone, fewest first."""
 
     @property
     def left(self) -> int:
@@ -108,6 +109,11 @@ class State:
         others = [row for row in self.open.values() if row.holder != actor or row.status != "leased"]
         late = [row for row in others if row.expired(now)]
         return [*mine, *late, *(row for row in others if row.status == "waiting")]
+
+    def undoable(self, actor: str) -> str | None:
+        """The latest of what `actor` said that can be taken back: no skip whose place in the budget is taken."""
+        said = reversed(self.done.get(actor, []))
+        return next((id for id in said if self.rows[id].status == "answered" or self.left > 0), None)
 
     def due(self, now: datetime) -> list[Batch]:
         """Rounds to close: not closed yet, every row answered, skipped, or out with a lease that has run out."""
@@ -144,7 +150,10 @@ class State:
             row.status, row.holder, row.lease_until = "leased", event.actor, until
 
     def _answered(self, event: Event, body: dict[str, Any]) -> None:
-        self._finish(self.rows[body["id"]], body["label"], event)
+        row = self.rows[body["id"]]
+        if row.status == "skipped":  # by somebody else
+            self._reopen(row)
+        self._finish(row, body["label"], event)
 
     def _skipped(self, event: Event, body: dict[str, Any]) -> None:
         self._finish(self.rows[body["id"]], None, event)
@@ -169,10 +178,14 @@ class State:
 
     def _revoked(self, event: Event, body: dict[str, Any]) -> None:
         self.people.pop(body["name"], None)
+        for row in self.open.values():
+            if row.holder == body["name"]:
+                row.status, row.holder, row.lease_until = "waiting", None, None
 
     def _estimated(self, labels: int, error: dict[str, Any] | None) -> None:
+        # Estimates from as many labels or more are of answers that were corrected or taken back since.
+        self.errors = {k: known for k, known in self.errors.items() if k < labels}
         if error is not None:
-            self.errors.pop(labels, None)
             self.errors[labels] = error
 
     def _finish(self, row: Row, label: str | None, event: Event) -> None:
@@ -181,6 +194,7 @@ class State:
         self.spent += label is not None
         self.skipped += label is None
         self.open.pop(row.id, None)
+        self.batches[row.round - 1].closed = None
         self.done.setdefault(event.actor, []).append(row.id)
 
     def _reopen(self, row: Row) -> None:
@@ -189,6 +203,7 @@ class State:
         assert row.by is not None
         self.done[row.by].remove(row.id)
         row.label = row.by = row.at = None
+        self.batches[row.round - 1].closed = None
         self.open[row.id] = row
 
 

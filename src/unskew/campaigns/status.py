@@ -42,6 +42,14 @@ class Status:
     error: dict[str, Any] | None
     annotators: dict[str, Work]
 
+    @property
+    def ended(self) -> str | None:
+        """Why no row can be asked for although labels are left, if that is so."""
+        if self.open or self.left or self.spent >= self.budget:
+            return None
+        skipped = f"{self.skipped} {'was' if self.skipped == 1 else 'were'} skipped"
+        return f"No row is left: {skipped}, {self.spent} of {self.budget} labels spent."
+
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
         return asdict(self)

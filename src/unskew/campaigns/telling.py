@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from unskew.campaigns.rejected import Rejected
@@ -9,6 +10,14 @@ from unskew.campaigns.state import Row, State
 
 Record = tuple[int, str, str | None]
 """(line, id, label); the label None is a skip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A line of a file that is no answer, and why not."""
+
+    line: int
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +35,28 @@ Draft = tuple[str, dict[str, Any]]
 
 def judge(
     state: State,
-    records: Sequence[Record],
+    records: Sequence[Record | Unread],
     classes: Sequence[str],
     *,
+    actor: str,
+    now: datetime,
     in_pool: Callable[[Collection[str]], set[str]],
     force_correct: bool = False,
 ) -> tuple[list[Draft], Told]:
-    """The events (kind, body) that take in all records; `Rejected` with every problem if one cannot be taken.
+    """The events (kind, body) that take in what `actor` said; `Rejected` with every problem if one cannot be taken.
 
     `in_pool` says which of some ids rows of the pool have.
     """
-    problems: list[tuple[int, str]] = []
+    problems = [(record.line, record.problem) for record in records if isinstance(record, Unread)]
+    answers = [record for record in records if not isinstance(record, Unread)]
     drafts: list[Draft] = []
     first: dict[str, tuple[int, str | None]] = {}
     counts = {"answered": 0, "skipped": 0, "corrected": 0, "repeated": 0}
     places = state.left
-    strange = {id for _, id, _ in records if id not in state.rows}
-    known = in_pool(strange) if strange else set()
-    for line, id, said in records:
+    strange = {id for _, id, _ in answers if id not in state.rows and id.strip() not in state.rows}
+    known = in_pool(strange | {id.strip() for id in strange}) if strange else set()
+    for line, written, said in answers:
+        id = written if written in state.rows or written in known else written.strip()
         label = None if said is None else canonical(said, classes)
         row = state.rows.get(id)
         if row is None:
@@ -60,15 +73,15 @@ def judge(
                     f"row {id!r} is {_shown(label)} here and {_shown(first[id][1])} in line {first[id][0]}. Keep one.",
                 )
             )
-        elif id in first or _says(row, label):
+        elif id in first or _says(row, label) or (label is None and _held_by_another(row, actor, now)):
             counts["repeated"] += 1
-        elif row.status in ("answered", "skipped") and not force_correct:
+        elif row.status in ("answered", "skipped") and not (force_correct or _skipped_by_another(row, actor)):
             what = f"row {id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}"
             problems.append((line, f"{what}. Drop the line, or correct it with --force-correct."))
         elif row.status == "skipped" and places < 1:
             problems.append((line, f"row {id!r} was skipped and its place in the budget is taken. Drop the line."))
         else:
-            correction = row.status in ("answered", "skipped")
+            correction = row.status in ("answered", "skipped") and force_correct
             kind = "corrected" if correction else "skipped" if label is None else "answered"
             places += (label is None) - (row.status == "skipped")
             body = {"id": id} if kind == "skipped" else {"id": id, "label": label}
@@ -76,21 +89,21 @@ def judge(
             counts[kind] += 1
         first.setdefault(id, (line, label))
     if problems:
-        raise Rejected(problems)
+        raise Rejected(sorted(problems, key=lambda problem: problem[0]))
     return drafts, Told(**counts)
 
 
 def canonical(said: str, classes: Sequence[str]) -> str | None:
-    """The class that was meant: as written, in other letters' case, or as the same number; None if neither was.
+    """The class that was meant: as written, but for case and blanks around it, or as the same number; None if neither.
 
     >>> canonical("1.0", ["0", "1"]), canonical("True", ["false", "true"]), canonical("2", ["0", "1"])
     ('1', 'true', None)
     """
     if said in classes:
         return said
-    for name in classes:
-        if said.strip().lower() == name.lower() != next(c for c in classes if c != name).lower():
-            return name
+    plain = [name.strip().lower() for name in classes]
+    if plain.count(said.strip().lower()) == 1:
+        return classes[plain.index(said.strip().lower())]
     try:
         return next((name for name in classes if float(name) == float(said)), None)
     except ValueError:
@@ -99,6 +112,14 @@ def canonical(said: str, classes: Sequence[str]) -> str | None:
 
 def _says(row: Row, label: str | None) -> bool:
     return (row.status == "answered" and row.label == label) or (row.status == "skipped" and label is None)
+
+
+def _held_by_another(row: Row, actor: str, now: datetime) -> bool:
+    return row.status == "leased" and row.holder != actor and not row.expired(now)
+
+
+def _skipped_by_another(row: Row, actor: str) -> bool:
+    return row.status == "skipped" and row.by != actor
 
 
 def _shown(label: str | None) -> str:

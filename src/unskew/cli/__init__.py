@@ -1,63 +1,48 @@
 """The command line: parse, call one function, render. What is heavy is imported inside the commands."""
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+if TYPE_CHECKING:
+    from unskew.cli.commands import app
 
-from unskew import __version__
-from unskew.cli.audit import audit
-from unskew.cli.curve import curve
-from unskew.cli.data import app as data
-from unskew.cli.demo import demo
-from unskew.cli.labelling import ask, tell
-from unskew.cli.reproduce import reproduce
-from unskew.cli.results import export, predict, report, status
-from unskew.cli.serve import serve
-from unskew.cli.start import start
-from unskew.errors import UnskewError
-
-app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-for command in (demo, audit, start, ask, tell, serve, status, report, predict, export, curve, reproduce):
-    app.command()(command)
-app.add_typer(data, name="data")
+__all__ = ["app", "main"]
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"unskew {__version__}")
-        raise typer.Exit
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module 'unskew.cli' has no attribute {name!r}")
+    from unskew.cli.commands import app
 
-
-@app.callback()
-def unskew(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Learn a classifier for everyone when labels were recorded only for some."""
+    return app
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 0, 2 for bad input, 130 when interrupted."""
-    words = list(sys.argv[1:] if args is None else args)
+    """Run the command line and return its exit status: 0, 1 or 2 if something is wrong, 130 when interrupted."""
     try:
-        status = app(args=words or ["--help"], prog_name="unskew", standalone_mode=False)
-    except UnskewError as error:
-        return _refuse(str(error), getattr(error, "problems", ()))
-    except typer.TyperException as error:  # an unknown option, a number that is not one
-        return _refuse(error.format_message())
+        from unskew.cli.commands import run  # here, so that Ctrl-C is caught from the first moment
+
+        status = run(list(sys.argv[1:] if args is None else args))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = 130
+    except OSError as error:
+        return _lost(error)
     if status == 130:
         print("interrupted", file=sys.stderr)
-    return status if isinstance(status, int) else 0
+    return status
 
 
-def _refuse(message: str, problems: Sequence[tuple[int, str]] = ()) -> int:
-    """One line; of a file of answers, one for each line of it that is wrong."""
-    if problems:
-        message = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}, nothing was changed:"
-    print(" ".join(message.split()), file=sys.stderr)
-    for line, problem in problems:
-        print(f"line {line}: {' '.join(problem.split())}", file=sys.stderr)
-    return 2
+def _lost(error: OSError) -> int:
+    """One line if the output cannot be written, none if nobody reads on; and no second complaint when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno != errno.EPIPE:
+        about = f" ({error.filename})" if error.filename else ""
+        print(f"{error.strerror or error}{about}. Make room, or check where the output goes.", file=sys.stderr)
+    return 1

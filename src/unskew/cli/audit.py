@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from unskew.campaigns.log_audit import LogAudit
     from unskew.estimates import PopulationEstimate
 
+NARROW = 60
+"""Columns of a terminal below which a table has no room for rules."""
+
 
 def audit(
     log: Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv or .parquet file, a row for everyone.")],
@@ -119,13 +122,16 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
         say("[bold]2. Blind spots[/bold]: regions with less than their share of the labels.")
         spots = table("where", "of everyone", "of the labels", "labelled")
         for spot in found.blind_spots:
-            shares = (spot.population_share, spot.label_share)
-            spots.add_row(
-                escape("\nand ".join(map(str, spot.rule.conditions))),
-                *(f"{100 * share:.1f} %" for share in shares),
-                f"{spot.labels:,} of {spot.rows:,}",
-            )
-        show(spots)
+            where = escape("\nand ".join(map(str, spot.rule.conditions)))
+            everyone, labels = (f"{100 * share:.1f} %" for share in (spot.population_share, spot.label_share))
+            labelled = f"{spot.labels:,} of {spot.rows:,}"
+            if console.width < NARROW:
+                told = f"{where}\n{everyone} of everyone, {labels} of the labels, {labelled} labelled"
+                console.print(Padding(told, (0, 0, 1, 2)))
+            else:
+                spots.add_row(where, everyone, labels, labelled)
+        if spots.rows:
+            show(spots)
     else:
         say("[bold]2. Blind spots[/bold]: none. No region has clearly less than its share of the labels.")
 

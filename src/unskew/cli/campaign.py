@@ -44,12 +44,15 @@ def command(*words: object) -> str:
     return f"unskew {shlex.join(map(str, words))}"
 
 
-def next_step(campaign: "Campaign", dir: Path) -> list[str]:
-    """What to do with a campaign as it stands."""
+def next_step(campaign: "Campaign", dir: Path, by: str | None = None) -> list[str]:
+    """What to do with a campaign as it stands; for `by`, if given: rows that others have are theirs to tell."""
     status = campaign.status()
+    mine = status.annotators.get(by) if by is not None else None
+    if status.leased if by is None else mine is not None and mine.holds:
+        return ["tell", str(dir), "rows.csv"]
     if status.waiting + status.expired + status.left:
         return ["ask", str(dir), "-n", "20", "--out", "rows.csv"]
-    return ["tell", str(dir), "rows.csv"] if status.open else ["report", str(dir)]
+    return ["status" if status.open else "report", str(dir)]
 
 
 def checked_out(path: Path) -> Path:

@@ -110,7 +110,7 @@ def _print_cards(cards: list["Card"]) -> None:
         table.add_row(card.name, f"{card.rows}{of}", str(card.features), *counts, card.collection or "", where)
         if card.path:
             folders.setdefault(str(Path(card.path).parent), []).append(card.name)
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=max(80, Console().width))  # a narrow terminal wraps, and nothing is cut
     console.print(table)
     for folder, names in folders.items():
         console.print(f"found in {folder}: {len(names)}", soft_wrap=True)

@@ -2,12 +2,16 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unskew.cli.campaign import By, Dir, Json, checked_out, in_words, login, next_step, print_json, say_next
 from unskew.cli.progress import waiting
+from unskew.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from unskew.campaigns import Campaign
 
 
 def ask(
@@ -31,32 +35,66 @@ def ask(
     from unskew.campaigns import Campaign
     from unskew.campaigns.folder import put
     from unskew.campaigns.label_files import FORMS, as_record, written
-    from unskew.errors import unknown
 
     if form not in FORMS:
         raise unknown("form", form, FORMS)
-    if out is not None:
-        checked_out(out)
+    end = ".json" if form == "label-studio" else f".{form}"
+    if out is not None and checked_out(out).suffix.lower() != end:
+        raise InputError(f"rows as {form} go into a file named *{end}; got {out.name!r}. Try {out.stem}{end}.")
     with Campaign.open(dir) as campaign, waiting("choosing rows"):
+        if out is not None and out.exists():
+            _check_told(out, campaign)
         campaign.close_due()
         rows = campaign.ask(n, login(by))
-        left = campaign.status().left
+        status = campaign.status()
         text = written(rows, campaign.settings, form)
-    step = ["tell", str(dir), "rows.csv" if out is None else str(out)] if rows else ["report", str(dir)]
-    if out is not None:
+        step = next_step(campaign, dir, login(by))
+    if rows:
+        file = f"export{end}" if form == "label-studio" else f"rows{end}" if out is None else str(out)
+        step = ["tell", str(dir), file]
+    if out is not None and rows:
         put(out, lambda beside: _write(beside, text))
     if as_json:
-        record = {"asked": len(rows), "left": left, "next": step}
-        print_json(record | ({"rows": [as_record(row) for row in rows]} if out is None else {"out": str(out)}))
+        record = {"asked": len(rows), "left": status.left, "next": step}
+        where = str(out) if rows else None
+        print_json(record | ({"rows": [as_record(row) for row in rows]} if out is None else {"out": where}))
         return
-    if out is None:
-        print(text, end="", flush=True)
     aside = out is None
-    kept = (
-        f", kept for you until {max(r.lease_until for r in rows if r.lease_until):%Y-%m-%d %H:%M} UTC" if rows else ""
-    )
-    typer.echo(f"{_count(len(rows), 'row')} to label{kept}; {left} more may be asked for", err=aside)
+    if aside and rows:
+        print(text, end="", flush=True)
+    told = f"; {status.left} more may be asked for"
+    if rows:
+        told = f", kept for you until {max(r.lease_until for r in rows if r.lease_until):%Y-%m-%d %H:%M} UTC{told}"
+    elif status.open:
+        told = f": others hold {_count(status.open, 'row')}"
+    typer.echo(f"{_count(len(rows), 'row')} to label{told}", err=aside)
+    if rows and form == "label-studio":
+        file = "them" if out is None else str(out)
+        typer.echo(f"import {file} into Label Studio, label, export as JSON, and tell what it exported", err=aside)
     say_next(*step, err=aside)
+
+
+def _check_told(path: Path, campaign: "Campaign") -> None:
+    """Refuse to replace a file in which somebody wrote labels that the campaign does not have."""
+    from unskew.campaigns.label_files import answers
+    from unskew.campaigns.telling import Unread, canonical
+
+    remedy = "Tell it first, or name another file."
+    if not path.stat().st_size or (path.suffix.lower() == ".json" and b'"annotation' not in path.read_bytes()):
+        return  # the latter are tasks as they went out
+    try:
+        records, _ = answers(path, campaign.settings)
+    except InputError:
+        raise InputError(f"{path} exists and is no file that `ask` wrote. Name another file.") from None
+    rows = campaign.refresh().rows
+    for record in records:
+        if isinstance(record, Unread):
+            raise InputError(f"{path} exists, and its line {record.line} cannot be read. {remedy}")
+        line, id, said = record
+        row = rows.get(id) or rows.get(id.strip())
+        label = None if said is None else canonical(said, campaign.settings["classes"]) or said
+        if row is None or row.status not in ("answered", "skipped") or row.label != label:
+            raise InputError(f"{path} has labels that were not told, the first in line {line}. {remedy}")
 
 
 def tell(
@@ -85,7 +123,8 @@ def tell(
              "empty": "without a label"}  # fmt: skip
     with Campaign.open(dir) as campaign:
         records, empty = answers(labels, campaign.settings)
-        counts = {**asdict(campaign.tell(records, login(by), force_correct=force_correct)), "empty": empty}
+        actor = login(by)
+        counts = {**asdict(campaign.tell(records, actor, force_correct=force_correct)), "empty": empty}
         status = campaign.status()
         if not as_json:  # at once: to learn from them may take a while
             print(", ".join(f"{count} {words[name]}" for name, count in counts.items() if count) or "nothing new")
@@ -93,7 +132,7 @@ def tell(
         with waiting("learning"):
             campaign.close_due()
         status = campaign.status()
-        step = next_step(campaign, dir)
+        step = next_step(campaign, dir, actor)
     if as_json:
         spent = {"spent": status.spent, "budget": status.budget, "error": status.error}
         print_json({**counts, **spent, "next": step})

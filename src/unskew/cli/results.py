@@ -47,8 +47,8 @@ def report(
     from unskew.campaigns import Campaign
     from unskew.campaigns.report import write_report
 
-    path = checked_out(dir / "report.html" if out is None else out)
     with Campaign.open(dir) as campaign, waiting("writing the report"):
+        path = checked_out(dir / "report.html" if out is None else out)
         campaign.close_due()
         said = write_report(campaign, path)
         step = next_step(campaign, dir)
@@ -79,8 +79,9 @@ def predict(
     if out is not None and checked_out(out).suffix not in (".csv", ".parquet"):
         raise InputError(f"--out must end in .csv or .parquet; got {out.name!r}. Try {out.stem}.csv.")
     with Campaign.open(dir) as campaign, waiting("predicting"):
-        named = campaign.settings["id"]
-        found = campaign.predict(read_table(rows, text=[] if named is None else [named]))
+        # What is text in the campaign is text here, whatever the few values of a small file look like.
+        text = [name for name, kind in campaign.settings["types"].items() if kind == "String"]
+        found = campaign.predict(read_table(rows, text=text))
     if out is not None:
         put(out, found.write_parquet if out.suffix == ".parquet" else found.write_csv)
     if as_json:
@@ -88,7 +89,7 @@ def predict(
     elif out is None:
         print(found.write_csv(), end="")
     else:
-        print(f"{found.height} predictions in {out}")
+        print(f"{found.height} prediction{'s' if found.height != 1 else ''} in {out}")
         say_next("export", dir)
 
 

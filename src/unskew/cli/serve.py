@@ -48,8 +48,10 @@ def serve(
 
 def _say(links: "Links") -> None:
     print(f"Serving at {links.address} until you press Ctrl-C.\n")
-    width = max(map(len, ["you", *links.annotators]))
+    width = max(map(len, ["you", *links.annotators, *links.known]))
     print(f"  {'you':<{width}}  {links.admin}   (works once)")
     for name, link in links.annotators.items():
         print(f"  {name:<{width}}  {link}")
+    for name in links.known:
+        print(f"  {name:<{width}}  has a link, which still works; invite {name} on your page to make another")
     print(flush=True)

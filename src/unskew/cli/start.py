@@ -13,6 +13,9 @@ from unskew.errors import InputError
 if TYPE_CHECKING:
     from unskew.campaigns import Campaign
 
+YEAR = 525_600
+"""In minutes."""
+
 
 def start(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder, to be made.", show_default=False)],
@@ -49,6 +52,8 @@ def start(
     pair = None if classes is None else [name.strip() for name in classes.split(",")]
     if pair is not None and len(pair) != 2:
         raise InputError(f"--classes must be two names, the negative one first; got {classes!r}. Try --classes no,yes.")
+    if not 0 < lease <= YEAR:
+        raise InputError(f"--lease must be above 0 and at most {YEAR} minutes, a year; got {lease:g}. Try --lease 30.")
     with (
         waiting("reading the files, fitting the first model"),
         Campaign.create(
@@ -66,12 +71,20 @@ def start(
 
 
 def _plain(campaign: "Campaign") -> dict[str, Any]:
-    settings = campaign.settings
+    from unskew.campaigns.files import kinds, label_texts
+
+    settings, log = campaign.settings, campaign.log_frame
+    known = {*settings["kinds"], settings["label"], settings["propensity"], settings["id"]}
     return {
         "log_rows": settings["log_rows"],
-        "labelled": settings["log_rows"] - campaign.log_frame[settings["label"]].null_count(),
+        "labelled": settings["log_rows"] - label_texts(log, settings["label"]).null_count(),
         "pool_rows": settings["pool_rows"],
         "columns": settings["kinds"],
+        "left_out": {
+            name: "text for people" if kind == "text" else "the same in every row"
+            for name, kind in kinds(log).items()
+            if name not in known
+        },
         "classes": settings["classes"],
         "propensity": settings["propensity"],
         "budget": settings["budget"],
@@ -90,6 +103,8 @@ def _print(begun: dict[str, Any]) -> None:
     print(f"pool        {begun['pool_rows']} rows")
     for kind, names in kinds.items():
         print(f"{kind:<12}{', '.join(names)}")
+    if begun["left_out"]:
+        print(f"{'left out':<12}{', '.join(f'{name} ({why})' for name, why in begun['left_out'].items())}")
     given = begun["propensity"]
     print(
         "propensity  " + (f"given, in {given}" if given else "estimated from the log: read the interval as approximate")

@@ -46,7 +46,7 @@ def simulate(
     order = rng.permutation(len(y))
     X, y = X[order], y[order]
     train = int(0.8 * len(y))
-    m = int(logged_fraction * train)
+    m = int(logged_fraction * train) if 0.0 < logged_fraction < 1.0 else 0
     if m < 3 or m >= train:
         raise InputError(
             f"logged_fraction must leave at least 3 log rows and 1 stream row of {train} training rows; "

@@ -113,7 +113,10 @@ def same_origin(request: Request) -> bool:
     """Whether the request was sent by one of our own pages, as far as the browser says."""
     origin = request.headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+        try:
+            return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+        except ValueError:  # no address at all
+            return False
     return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 

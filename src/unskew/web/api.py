@@ -14,6 +14,7 @@ REFUSALS = {
     401: "Not signed in.",
     403: "Not allowed: another role's, or sent by another site.",
     404: "There is no such annotator.",
+    408: "The request did not come to its end in time.",
     409: "The answers contradict what the campaign knows. Nothing was changed.",
     413: "The request is too large.",
     422: "The request is not what the schema says.",
@@ -23,8 +24,8 @@ REFUSALS = {
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The refusals of a route, for its schema; every route may refuse by size, form, rate and store."""
-    return {s: {"model": Problem, "description": REFUSALS[s]} for s in sorted({*statuses, 413, 422, 429, 503})}
+    """The refusals of a route, for its schema; every route may refuse by size, time, form, rate and store."""
+    return {s: {"model": Problem, "description": REFUSALS[s]} for s in sorted({*statuses, 408, 413, 422, 429, 503})}
 
 
 router = APIRouter(prefix="/api")
@@ -87,7 +88,7 @@ def invite(whom: Invitation, person: Administrator, request: Request) -> Invited
     return Invited(name=whom.name, link=f"{request.url.scheme}://{request.url.netloc}/enter#{token}", token=token)
 
 
-@router.delete("/annotators/{name}", responses=refusals(401, 403, 404), status_code=204, tags=["campaign"])
+@router.delete("/annotators/{name:path}", responses=refusals(401, 403, 404), status_code=204, tags=["campaign"])
 def revoke(name: str, person: Administrator, request: Request) -> None:
     """End somebody's access. What they answered stays."""
     desk = _desk(request)

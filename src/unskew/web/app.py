@@ -1,5 +1,6 @@
 """The application: one campaign, its pages, its JSON interface, and what runs beside it."""
 
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
@@ -20,6 +21,8 @@ from unskew.web.models import Problem
 from unskew.web.overview import Overview
 from unskew.web.planner import Runner
 
+_log = logging.getLogger("unskew")
+
 
 def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, limits: Limits) -> FastAPI:
     """The page of a campaign, and beside it the planner, which does all that takes long: no request ever fits."""
@@ -35,14 +38,14 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, li
             await run_in_threadpool(planner.stop)
 
     app = FastAPI(
-        title=name,
+        title="unskew",  # not the campaign's name: the schema is there for anybody
         version=__version__,
         description="Ask for rows to label and give the answers.",
         docs_url=None,  # these would load scripts from elsewhere
         redoc_url=None,
         lifespan=running,
     )
-    app.state.desk, app.state.overview, app.state.access = desk, Overview(desk, planner), access
+    app.state.name, app.state.desk, app.state.overview, app.state.access = name, desk, Overview(desk, planner), access
     app.include_router(api.router)
     app.include_router(pages.router)
     app.add_middleware(Guard, limits=limits, person=access.client)
@@ -80,4 +83,5 @@ def _say_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(StoreError)
     def unreachable(_: Request, error: StoreError) -> JSONResponse:
-        return said(503, str(error), headers={"Retry-After": "2"})
+        _log.warning("%s", error)  # here alone: it names the database, and anybody may be asking
+        return said(503, "the ledger cannot be reached. Nothing was changed; try again.", headers={"Retry-After": "2"})

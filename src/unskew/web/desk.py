@@ -58,11 +58,12 @@ class Desk:
                 round=sum(id in state.open for id in batch),
                 mine=sum(state.rows[id].label is not None for id in state.done.get(actor, ())),
             ),
-            last=next(reversed(state.done.get(actor, [])), None),
+            last=state.undoable(actor),
         )
 
     def _row(self, asked: Asked) -> Row:
         named = self.campaign.settings["id"]  # the page says it apart
         seen = show.fields({column: value for column, value in asked.values.items() if column != named})
         shown = [Shown(name=f.name, kind=f.kind, text=f.text, exact=f.exact, href=f.href, wide=f.wide) for f in seen]
-        return Row(id=asked.id, round=asked.round, values=asked.values, fields=shown)
+        values = {column: show.cut(value) for column, value in asked.values.items()}
+        return Row(id=asked.id, round=asked.round, values=values, fields=shown)

@@ -1,5 +1,6 @@
-"""What holds for every request, before any route sees it: size, rate, and the headers of the answer."""
+"""What holds for every request, before any route sees it: size, time, rate, and the headers of the answer."""
 
+import asyncio
 import json
 import time
 from collections import OrderedDict
@@ -26,9 +27,10 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes in a request; requests a second, and at once, of a person who is signed in and of an address."""
+    """Bytes in a request, seconds for them; requests a second, and at once, of a person signed in and of an address."""
 
     body: int = 1 << 20
+    seconds: float = 15.0
     person_rate: float = 20.0
     person_burst: int = 60
     address_rate: float = 5.0
@@ -67,7 +69,7 @@ class Buckets:
 
 
 class Guard:
-    """ASGI middleware: refuses what is too large or too often, and sets the security headers on every answer."""
+    """ASGI middleware: refuses what is too large, slow or often, and sets the security headers on every answer."""
 
     def __init__(self, app: ASGIApp, limits: Limits, person: Callable[[Request], str | None]) -> None:
         self.app, self.limits, self.person = app, limits, person
@@ -90,7 +92,13 @@ class Guard:
             again = str(max(1, round(wait)))
             await _refuse(send_guarded, 429, "too many requests; try again in a moment", ("retry-after", again))
             return
-        body = await _read(scope, receive, self.limits.body)
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                body = await _read(scope, receive, self.limits.body)
+        except TimeoutError:
+            why = f"the request did not come to its end in {self.limits.seconds:g} seconds. Send it again."
+            await _refuse(send_guarded, 408, why, ("connection", "close"))
+            return
         if body is None:
             most = f"{self.limits.body:,} bytes"
             await _refuse(send_guarded, 413, f"a request may have {most} at most. Send fewer answers at a time.")

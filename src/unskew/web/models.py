@@ -61,7 +61,9 @@ class Row(BaseModel):
 
     id: str
     round: int
-    values: dict[str, Any] = Field(description="The row's columns as they stand in the pool.")
+    values: dict[str, Any] = Field(
+        description="The row's columns as they stand in the pool; texts end after 20,000 characters and say so."
+    )
     fields: list[Shown] = Field(description="The same, as the page shows them.")
 
 
@@ -77,7 +79,7 @@ class Work(BaseModel):
     """The rows an annotator holds. With none, `stand` says why.
 
     choosing: the next rows are being chosen, ask again. others: the last rows are with others, ask again later.
-    done: the budget is spent or the pool is at its end.
+    done: no row is left, since the budget is spent or the pool is at its end.
     """
 
     stand: Stand

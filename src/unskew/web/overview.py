@@ -24,6 +24,7 @@ class Overview:
             state, now = campaign.refresh(), campaign.ledger.now()
             self._tally.add(campaign.ledger.events(campaign.id, self._tally.last))
             free = sum(row.free(now) for row in state.open.values())
+            newest = next(reversed(state.errors), 0)  # after an undo others may tell of labels that are no more
             return Status(
                 name=campaign.folder.path.absolute().name,
                 method=campaign.settings["method"],
@@ -39,6 +40,7 @@ class Overview:
                 error=[
                     Estimate(labels=labels, value=e["value"], low=e["low"], high=e["high"])
                     for labels, e in sorted(state.errors.items())
+                    if labels <= newest
                 ],
                 people=self._people(state, now),
                 blind_spots=list(outlook.spots),

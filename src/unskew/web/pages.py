@@ -41,7 +41,7 @@ def _campaign(request: Request, person: Person, page: str) -> dict[str, Any]:
         "person": person,
         "page": page,
         "admin": access.from_cookie(request, "admin"),
-        "campaign": request.app.title,
+        "campaign": request.app.state.name,
         "key": access.cookies["annotator"],
         "budget": settings["budget"],
         "positive": positive,

@@ -20,6 +20,8 @@ AHEAD = 3
 ROUND = 10
 """Rows in a round at least: every round is a fit."""
 EVERY, AFTER_TROUBLE = 0.2, 5.0
+PATIENCE = 5.0
+"""Seconds in which work in hand may come to its end when the page stops."""
 SPOTS = 5
 """Blind spots on the page: the largest."""
 
@@ -104,7 +106,7 @@ class InProcess:
         self._thread.start()
 
     def stop(self) -> None:
-        """Wait until the work in hand is done."""
+        """Wait a little for the work in hand, then break it off: the ledger holds every round in full or not at all."""
         self._stop.set()
         self._thread.join()
 
@@ -115,7 +117,7 @@ class InProcess:
                 trouble = f"the process that chooses rows ended with status {ended}; it is started again"
             except OSError as error:
                 ended, trouble = None, f"the process that chooses rows cannot be started: {error.strerror}"
-            if ended != 0:  # else it was told to stop, or has said what its trouble is
+            if ended != 0 and not self._stop.is_set():  # at 0 it has said what its trouble is
                 self._say(Outlook(trouble, self.outlook.spots))
             self._stop.wait(AFTER_TROUBLE)
 
@@ -131,7 +133,11 @@ class InProcess:
                 while not self._stop.is_set():
                     if here.poll(EVERY):
                         self._say(here.recv())
-        child.join()  # it sees that its end of the pipe is the last one
+        child.join(PATIENCE)  # it sees that its end of the pipe is the last one
+        for end in (child.terminate, child.kill):
+            if child.exitcode is None:
+                end()
+                child.join(2)
         return child.exitcode
 
     def _say(self, outlook: Outlook) -> None:

@@ -8,47 +8,80 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
+from pydantic import ValidationError
 
 from unskew.campaigns import Campaign
 from unskew.errors import InputError
 from unskew.web.app import create_app
+from unskew.web.connections import MOST, Connection
 from unskew.web.limits import Limits
+from unskew.web.models import Invitation
 from unskew.web.planner import InProcess
-
-CONNECTIONS = 500
-"""At once; more are refused, so that a flood leaves the machine usable."""
 
 
 @dataclass(frozen=True)
 class Links:
-    """Where the page is: the administrator's link, good for one use, and one for each annotator."""
+    """Where the page is: the administrator's link, good for one use, and one for each new annotator.
+
+    `known` are those who have a link already, which goes on working.
+    """
 
     address: str
     admin: str
     annotators: dict[str, str]
+    known: list[str]
 
 
 def serve(dir: Path, *, host: str, port: int, annotators: Sequence[str], ready: Callable[[Links], None]) -> None:
     """Serve the page of the campaign in `dir` until interrupted; `ready` is called with the links."""
     with Campaign.open(dir) as campaign, _listen(host, port) as listening:
-        name = dir.absolute().name
-        app = create_app(campaign, InProcess(dir), name=name, admin=_login(), limits=Limits())
-        tokens = {name: campaign.invite(name, "annotator") for name in annotators}
-        shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{listening.getsockname()[1]}"
+        admin = _login()
+        for name in annotators:
+            _check(name, admin)
+        app = create_app(campaign, InProcess(dir), name=dir.absolute().name, admin=admin, limits=Limits())
+        people = campaign.state.people
+        known = [name for name in annotators if name in people]
+        tokens = {name: campaign.invite(name, "annotator") for name in annotators if name not in known}
+        address = _address(host, listening)
         ready(
             Links(
                 address,
                 f"{address}/enter#{app.state.access.admin_code()}",
                 {name: f"{address}/enter#{token}" for name, token in tokens.items()},
+                known,
             )
         )
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, limit_concurrency=CONNECTIONS,
-            timeout_graceful_shutdown=5,
-        )  # fmt: skip
         with suppress(KeyboardInterrupt):  # uvicorn passes the signal on once everything is closed
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(configured(app)).run(sockets=[listening])
+
+
+def configured(app: FastAPI) -> uvicorn.Config:
+    """How the page is served: quietly, and with bounds on what strangers can hold."""
+    return uvicorn.Config(
+        app, http=Connection, log_level="warning", access_log=False, server_header=False, limit_concurrency=MOST,
+        timeout_graceful_shutdown=5,
+    )  # fmt: skip
+
+
+def _check(name: str, admin: str) -> None:
+    """Refuse for an annotator what the page refuses as well."""
+    if name == admin:
+        raise InputError(f"--annotator {name!r} is you. Label by your own link, or choose another name.")
+    try:
+        Invitation(name=name)
+    except ValidationError:
+        raise InputError(
+            f"--annotator {name!r:.60}: a name begins with a letter or digit and has at most 40 letters, digits, "
+            "spaces and . @ ' - _ in all. Choose another."
+        ) from None
+
+
+def _address(host: str, listening: socket.socket) -> str:
+    """Where others find the page: of a server on every address, by the machine's name."""
+    where, port = listening.getsockname()[:2]
+    name = socket.gethostname() if where in ("0.0.0.0", "::") else host
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 Kind = Literal["text", "number", "boolean", "date", "link", "image", "missing"]
 
@@ -13,6 +14,9 @@ LONG = 80
 """Characters from which on a text is set across the whole width."""
 MOST = 20_000
 """Characters of one value that are sent to the page; the rest is counted."""
+ADDRESS = 2048
+"""Characters of an address at most; what is longer is shown as text."""
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
 UNITS = {
     "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg", "cm": "cm",
     "mm": "mm", "km": "km", "ms": "ms", "years": "years", "months": "months", "weeks": "weeks", "days": "days",
@@ -21,9 +25,7 @@ UNITS = {
 NOT_QUANTITIES = {"id", "year", "code", "zip", "postcode", "phone", "no"}
 """Words in the name of a column whose numbers are names: 2026 is a year, 2,026 is not."""
 
-_IMAGE = re.compile(r"https://\S+\.(png|jpe?g|gif|webp|avif|svg)([?#]\S*)?", re.I)
 _IMAGE_DATA = re.compile(r"data:image/(png|jpe?g|gif|webp|avif|svg\+xml)[;,]", re.I)
-_LINK = re.compile(r"https?://\S+", re.I)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?")
 
@@ -89,6 +91,13 @@ def number(value: float, *, quantity: bool = True) -> str:
     return text.replace("-", "−") if value < 0 else text
 
 
+def cut(value: Any) -> Any:
+    """The value; of a text of more than `MOST` characters the beginning, and how many more there are."""
+    if not isinstance(value, str) or len(value) <= MOST:
+        return value
+    return f"{value[:MOST]}… and {len(value) - MOST:,} more characters"
+
+
 def _field(column: str, value: Any) -> Field:
     name, unit = _name_and_unit(column)
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -113,17 +122,28 @@ def _name_and_unit(column: str) -> tuple[str, str | None]:
 
 def _text(name: str, value: str) -> Field:
     bare = value.strip()
-    if _IMAGE_DATA.match(bare) or _IMAGE.fullmatch(bare):
-        where = "a picture in the data" if bare.startswith("data:") else bare
-        return Field(name, "image", where, href=bare, wide=True)
-    if _LINK.fullmatch(bare):
-        return Field(name, "link", bare, href=bare, wide=len(bare) > LONG)
+    if _IMAGE_DATA.match(bare):
+        return Field(name, "image", "a picture in the data", href=bare, wide=True)
+    kind = _address(bare)
+    if kind is not None:
+        return Field(name, kind, bare, href=bare, wide=kind == "image" or len(bare) > LONG)
     moment = _moment(bare)
     if moment:
         return Field(name, "date", moment, bare)
-    if len(value) > MOST:
-        return Field(name, "text", f"{value[:MOST]}… and {len(value) - MOST:,} more characters", wide=True)
-    return Field(name, "text", value, wide=len(value) > LONG or "\n" in value)
+    return Field(name, "text", cut(value), wide=len(value) > LONG or "\n" in value)
+
+
+def _address(value: str) -> Literal["link", "image"] | None:
+    """Whether the text is an address, and whether of a picture; None if it is neither."""
+    if len(value) > ADDRESS or len(value.split()) != 1:
+        return None
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        return None
+    return "image" if parts.scheme == "https" and parts.path.lower().endswith(PICTURES) else "link"
 
 
 def _moment(value: str) -> str | None:

@@ -1,6 +1,6 @@
 // One call of the JSON interface. A refusal is a Refused with its status; anything else that goes wrong is no answer.
 
-export class Refused extends Error {
+class Refused extends Error {
   constructor(status, detail, retryAfter) {
     super(detail);
     this.status = status;
@@ -25,7 +25,7 @@ export async function call(method, path, body) {
   throw new Refused(answer.status, refusal.detail || `the server answered ${answer.status}`, Number(answer.headers.get("Retry-After")) || 0);
 }
 
-// Worth another try: no answer at all, too many requests, or a server in trouble.
-export function passing(error) {
-  return !(error instanceof Refused) || error.status === 429 || error.status >= 500;
-}
+export const denied = (error) => error.status === 401 || error.status === 403;
+
+// What our server says once it has judged the request. All else, also from something in between, is worth another try.
+export const judged = (error) => [409, 413, 422].includes(error.status);

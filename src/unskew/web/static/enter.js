@@ -1,21 +1,24 @@
 // Exchanges the code behind the # of a link for a cookie. The code leaves the address bar before anything else.
 
-import { call, Refused } from "./api.js";
-
-const code = decodeURIComponent(location.hash.slice(1));
-history.replaceState(null, "", location.pathname);
+import { call } from "./api.js";
 
 function say(title, text) {
   document.getElementById("title").textContent = title;
   document.getElementById("text").textContent = text;
 }
 
-if (!code) say("Open your link", "This page is opened with a link of your own. Ask whoever runs the campaign for one.");
-else {
+async function enter() {
+  const code = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname);
+  if (!code) return say("Open your link", "This page is opened with a link of your own. Ask whoever runs the campaign for one.");
+  say("One moment", "Opening your link");
   try {
     location.replace((await call("POST", "/api/enter", { code })).page);
   } catch (error) {
-    if (error instanceof Refused && error.status === 401) say("This link no longer works", error.message);
-    else say("That did not work", `${error.message}. Open the link again.`);
+    if (error.status === 401) say("This link no longer works", error.message);
+    else say("That did not work", `${error.message.replace(/\.$/, "")}. Open the link again.`);
   }
 }
+
+addEventListener("hashchange", enter); // another link, opened in the same tab
+enter();

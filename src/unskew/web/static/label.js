@@ -1,6 +1,6 @@
 // The labelling page: the row before the annotator, the one after it, and the answers on their way.
 
-import { call, passing } from "./api.js";
+import { call, denied } from "./api.js";
 import { Outbox } from "./outbox.js";
 import { draw, preload } from "./row.js";
 
@@ -12,7 +12,7 @@ const MESSAGES = {
   undoing: ["Taking it back", ""],
   choosing: ["Choosing the next rows", "What has been answered is being taken into account. This takes a moment."],
   others: ["Almost done", "The last rows are with other people. If one comes back, it appears here."],
-  done: ["Thank you", "Everything that was wanted has been answered. You can close this page."],
+  done: ["Thank you", "No row is left to label."],
 };
 
 const $ = (id) => document.getElementById(id);
@@ -20,9 +20,11 @@ const main = $("label");
 const buttons = [...document.querySelectorAll(".actions button")];
 const undoButton = buttons.find((b) => "undo" in b.dataset);
 const budget = Number(main.dataset.budget);
+const count = (n) => n.toLocaleString("en");
 
 let rows = []; // held and not answered; the first one is shown
 let stand = "fetching";
+let spent = 0; // labels, by everyone
 let undoing = false;
 let shown = null;
 let shownAt = 0;
@@ -74,10 +76,11 @@ function take(work) {
   rows = reading ? [reading, ...given.filter((row) => row.id !== reading.id)] : given;
   stand = rows.length ? "rows" : work.stand === "rows" ? "fetching" : work.stand;
   last = work.last;
-  $("left").textContent = `${work.left.budget.toLocaleString("en")} of ${budget.toLocaleString("en")} left`
+  spent = budget - work.left.budget;
+  $("left").textContent = `${count(work.left.budget)} of ${count(budget)} left`
     + (rows.length ? ` · ${work.left.round} in this round` : "");
-  $("mine").textContent = `${work.left.mine.toLocaleString("en")} by you`;
-  $("bar").value = budget - work.left.budget;
+  $("mine").textContent = `${count(work.left.mine)} by you`;
+  $("bar").value = spent;
   show();
   if (rows[1]) preload(rows[1]);
   clearTimeout(timer);
@@ -96,7 +99,7 @@ async function ask() {
     take(work);
   } catch (error) {
     asking = false;
-    if (!passing(error)) return signedOut(error);
+    if (denied(error)) return signedOut(error);
     askFailures += 1;
     notice("No connection. Trying again.", true);
     timer = setTimeout(ask, Math.min(15_000, 500 * 2 ** askFailures));
@@ -118,8 +121,10 @@ function show() {
   shown = row;
   if (!row) {
     const why = undoing ? "undoing" : stand === "rows" ? "fetching" : stand;
-    const [title, text] = MESSAGES[why];
-    if ($("message-title").textContent !== title) [$("message-title").textContent, $("message-text").textContent] = [title, text];
+    const [title, said] = MESSAGES[why];
+    const text = why === "done" ? `${said} ${count(spent)} of ${count(budget)} labels were given. You can close this page.` : said;
+    if ($("message-title").textContent !== title) $("message-title").textContent = title;
+    if ($("message-text").textContent !== text) $("message-text").textContent = text;
     $("row").classList.toggle("waiting", why !== "done" && why !== "others");
     $("identity").textContent = "\u00a0";
   }

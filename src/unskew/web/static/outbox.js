@@ -1,16 +1,16 @@
 // Answers on their way. Each is kept, also over a reload, until the server has taken or refused it; they go one at a
 // time and in order. Sending one twice does no harm: the server knows an answer it already has.
 
-import { call, passing } from "./api.js";
+import { call, judged, denied } from "./api.js";
 
 const FIRST_WAIT = 500, LONGEST_WAIT = 15_000;
 
 export class Outbox {
   // `on` has: sent(item, answer), refused(item, error), waiting(error, seconds), signedOut(error), through()
-  constructor(key, on) {
-    this.key = key;
+  constructor(name, on) {
+    this.key = `${Math.random()} ${name}`; // each tab has its own, so that none writes over another's
     this.on = on;
-    this.items = this.#read();
+    this.items = this.#takeOver(name);
     this.sending = false;
     this.failures = 0;
     this.timer = 0;
@@ -52,9 +52,9 @@ export class Outbox {
       this.#done(() => this.on.sent(item, answer));
     } catch (error) {
       this.sending = false;
-      if (error.status === 401 || error.status === 403) this.on.signedOut(error);
-      else if (passing(error)) this.#later(error);
-      else this.#done(() => this.on.refused(item, error));
+      if (denied(error)) this.on.signedOut(error);
+      else if (judged(error)) this.#done(() => this.on.refused(item, error));
+      else this.#later(error);
     }
   }
 
@@ -75,9 +75,14 @@ export class Outbox {
     this.on.waiting(error, Math.ceil(wait / 1000));
   }
 
-  #read() {
+  // What tabs before this one could not send. A tab that is still open sends it as well, which does no harm.
+  #takeOver(name) {
     try {
-      return JSON.parse(localStorage.getItem(this.key)) || [];
+      const keys = Object.keys(localStorage).filter((key) => key.endsWith(` ${name}`));
+      this.items = keys.flatMap((key) => JSON.parse(localStorage.getItem(key)));
+      this.#write();
+      for (const key of keys) localStorage.removeItem(key);
+      return this.items;
     } catch {
       return [];
     }

@@ -1,6 +1,6 @@
 // The progress page: asks for the status every few seconds and redraws what changed.
 
-import { call, Refused } from "./api.js";
+import { call, denied } from "./api.js";
 import { chart, percent } from "./chart.js";
 
 const EVERY = 3000;
@@ -37,7 +37,7 @@ function tiles(s) {
   $("error-more").textContent = !now ? "Known once a label came at random"
     : s.error.length > 1 ? `${percent(first.value)} ${from(first)}` : `As estimated ${from(now)}`;
   big($("held"), count(s.held));
-  const next = { choosing: "the next ones are being chosen", done: "nothing more is wanted", others: "these are the last ones" };
+  const next = { choosing: "the next ones are being chosen", done: "no row is left to label", others: "these are the last ones" };
   $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more chosen and waiting`;
   $("trouble").hidden = !s.trouble;
   $("trouble").firstElementChild.textContent = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
@@ -108,9 +108,8 @@ async function refresh() {
     part("people", [s.people, minute], ([list]) => people(list));
     $("fresh").textContent = "Live";
   } catch (error) {
-    const out = error instanceof Refused && (error.status === 401 || error.status === 403);
-    $("fresh").textContent = out ? "Signed out. Start the server again for a new link." : "No connection. Trying again.";
-    if (out) return;
+    $("fresh").textContent = denied(error) ? "Signed out. Start the server again for a new link." : "No connection. Trying again.";
+    if (denied(error)) return;
   }
   if (!document.hidden) timer = setTimeout(refresh, EVERY);
 }

@@ -1,0 +1,62 @@
+"""All commands as one program."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from unskew import __version__
+from unskew.cli.audit import audit
+from unskew.cli.curve import curve
+from unskew.cli.data import app as data
+from unskew.cli.demo import demo
+from unskew.cli.labelling import ask, tell
+from unskew.cli.reproduce import reproduce
+from unskew.cli.results import export, predict, report, status
+from unskew.cli.serve import serve
+from unskew.cli.start import start
+from unskew.errors import UnskewError
+
+app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+for command in (demo, audit, start, ask, tell, serve, status, report, predict, export, curve, reproduce):
+    app.command()(command)
+app.add_typer(data, name="data")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"unskew {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def unskew(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Learn a classifier for everyone when labels were recorded only for some."""
+
+
+def run(words: list[str]) -> int:
+    """Do what the words say and return the exit status; bad input is one line and 2."""
+    try:
+        found = app(args=words or ["--help"], prog_name="unskew", standalone_mode=False)
+    except UnskewError as error:
+        return _refuse(str(error), getattr(error, "problems", ()))
+    except typer.TyperException as error:  # an unknown option, a number that is not one
+        wrong = getattr(error.__cause__, "errors", None)  # Pydantic's: it has the value, the message has not
+        got = f"; got {wrong()[0]['input']!r}. Correct it, or see --help." if wrong else ""
+        return _refuse(error.format_message() + got)
+    return found if isinstance(found, int) else 0
+
+
+def _refuse(message: str, problems: Sequence[tuple[int, str]] = ()) -> int:
+    """One line; of a file of answers, one for each line of it that is wrong."""
+    if problems:
+        message = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}, nothing was changed:"
+    print(" ".join(message.split()), file=sys.stderr)
+    for line, problem in problems:
+        print(f"line {line}: {' '.join(problem.split())}", file=sys.stderr)
+    return 2

@@ -1,0 +1,44 @@
+"""Connections: how many there may be, and how long one may take to say what it wants."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MOST = 500
+"""At once; more are refused, so that a flood leaves the machine usable."""
+OF_ONE_ADDRESS = MOST // 2
+"""At once, so that a single address does not use them up; a proxy in front is one address, too."""
+HEADERS = 10.0
+"""Seconds for the headers of a request."""
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection, which hangs up on whoever has too many or does not finish the headers of a request."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+        clients = [other.client for other in self.connections if isinstance(other, Connection)]
+        if self.client and [client[0] for client in clients if client].count(self.client[0]) > OF_ONE_ADDRESS:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._late is not None:
+            self._late.cancel()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Count the seconds while headers are being sent, however slowly they drip."""
+        waiting = self.cycle is None or self.cycle.response_complete
+        if waiting and self._late is None:
+            self._late = self.loop.call_later(HEADERS, self.transport.close)
+        elif not waiting and self._late is not None:
+            self._late.cancel()
+            self._late = None

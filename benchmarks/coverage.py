@@ -99,16 +99,17 @@ def summary(runs, how):
     }
 
 
-def show(runs, names, measure):
-    print(f"\n{measure}, {len(runs)} campaigns")
-    print(f"  {'':<15}{'':<12}{'estimates':>10}{'coverage':>10}{'on test':>10}{'bias':>10}{'rmse':>10}{'width':>10}")
-    for how in map(" ".join, ESTIMATORS):
-        for name in (*names, "in all"):
-            s = summary([r for r in runs if name in (r["dataset"], "in all")], how)
-            print(
-                f"  {how:<15}{name:<12}{s['runs']:>10}{s['coverage']:>10.3f}{s['on_test']:>10.3f}{s['bias']:>+10.4f}"
-                f"{s['rmse']:>10.4f}{s['width']:>10.4f}"
-            )
+def show(runs, names):
+    """A Markdown table: the default estimator on every data set, then all of them on all."""
+    default, *others = map(" ".join, ESTIMATORS)
+    print("| estimator | data set | intervals | held, pool and test | held, test alone | bias, points | width |")
+    print("|---|---|---:|---:|---:|---:|---:|")
+    for how, name in [(default, name) for name in (*names, "all")] + [(how, "all") for how in others]:
+        s = summary([r for r in runs if name in (r["dataset"], "all")], how)
+        print(
+            f"| {how} | {name} | {s['runs']} | {100 * s['coverage']:.1f} % | {100 * s['on_test']:.1f} % "
+            f"| {100 * s['bias']:+.2f} | {s['width']:.3f} |"
+        )
 
 
 def main(arguments=None):
@@ -140,7 +141,7 @@ def main(arguments=None):
     if options.estimated:
         print(tables(runs, names, DEPENDING, options.estimated, summary))
     else:
-        show(runs, names, options.measure)
+        show(runs, names)
     return runs
 
 

@@ -48,7 +48,7 @@ def test_it_keeps_the_contract(Margin):
         method.ask(s.X[:10], s.q0[:10])
 
 
-@pytest.mark.parametrize("name", ["Unaudited", "Half", "Near", "Unweighted"])
+@pytest.mark.parametrize("name", ["Doubtful", "Unaudited", "Unweighted"])
 def test_other_rules_spend_the_budget_and_learn(monkeypatch, name):
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     rule = getattr(__import__("rules"), name)

@@ -11,6 +11,7 @@ import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import FlakyFailure
 from schemathesis import GenerationMode
 
 from unskew.campaigns import Campaign
@@ -366,6 +367,13 @@ def test_the_interface_keeps_to_its_schema(page: Page, mode: GenerationMode) -> 
         def holds(case: schemathesis.Case) -> None:
             case.call_and_validate(headers={"Authorization": f"Bearer {token}"})
 
-        holds()
+        for attempt in range(3):
+            try:
+                holds()
+                break
+            except FlakyFailure as error:
+                # Hypothesis names lambdas by ast.parse, which may fail beside other threads: python/cpython#106905
+                if attempt == 2 or not error.subgroup(lambda e: isinstance(e, SystemError) and "AST" in str(e)):
+                    raise
         tried += 1
     assert tried >= 5

@@ -97,8 +97,8 @@ def label_all(tab: Tab, keys: str = "10") -> list[str]:
     while True:
         tab.wait_for_function(
             """before => (document.querySelector('#fields dd') && !document.getElementById('fields').hidden
-                && document.getElementById('identity').textContent !== before)
-                || document.getElementById('message-title').textContent === 'Thank you'""",
+                && document.getElementById('identity')?.textContent !== before)
+                || document.getElementById('message-title')?.textContent === 'Thank you'""",
             arg=f"Row {seen[-1][0]} · round {seen[-1][1]}" if seen else "",
         )
         if tab.locator("#message").is_visible():

@@ -52,7 +52,7 @@ def population_error(
     >>> method = Unskew(audit=0.5, random_state=0).start(log)
     >>> asked = method.ask(X[300:], q0[300:], k=60)
     >>> print(population_error(method.tell(y[300:][asked]), X[300:]))
-    error 0.1..., 95 % interval 0.0... to 0.2... (dr, wald; 235 labels worth 92 drawn at random; q0 given)
+    error 0.144, 95 % interval 0.080 to 0.226 (dr, wald; 235 labels worth 92 drawn at random; q0 given)
     """
     design, X, y, trained = campaign(method, X_pool)
     margin = honest_margins(method, X, y, trained)

@@ -68,7 +68,7 @@ class StoppingRule:
     ...     left = np.setdiff1d(left, asked)
     ...     _ = method.tell(y[100:][asked])
     >>> print(stop)
-    after ... labels each of the next is expected to lower the error by ...e-05, less than 5.0e-05
+    after 30 labels each of the next is expected to lower the error by ...e-05, less than 5.0e-05
     """
 
     width: float | None = None

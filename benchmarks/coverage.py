@@ -10,7 +10,7 @@ The truth is the measure on all test and pool rows, every label known; pool rows
 their margin without their label. `on test` takes the test rows alone, which no estimate has seen: a fifth
 of the data, it varies by itself, so somewhat less than 95 % of the intervals hold it.
 
-With `--estimated` the same campaign is run again with propensities that `unskew.propensity.estimate` finds from the
+With `--estimated` the same campaign is run again with propensities that `propensity.estimate` finds from the
 log's (X, z): by its default models, or by one given to it as `model=`. The policies are those whose propensities
 depend on the row, and the tables are Markdown. `benchmarks.estimated` makes them.
 """
@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.estimated import MODELS, found_out, tables
 from unskew.errors import InputError
-from unskew.estimates import MEASURES
+from unskew.estimation.measures import MEASURES
 from unskew.experiments.datasets import load
 from unskew.experiments.simulation import simulations
 from unskew.methods import Unskew, pool_rounds

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unskew.data import LoggedData
 from unskew.errors import InputError
-from unskew.propensity import estimate
+from unskew.sampling.propensity import estimate
 
 NET = MLPClassifier((8,), activation="tanh", solver="lbfgs", alpha=20.0, random_state=0)
 MODELS = {

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import joblib
 import numpy as np
 
-from unskew.bayes import BayesianLogistic
 from unskew.experiments.datasets import Drawn, Source
 from unskew.experiments.metrics import auc
 from unskew.experiments.reproduce import load_released
 from unskew.experiments.simulation import REPEATS_A_POPULATION
 from unskew.experiments.tasks import FRESH
+from unskew.models.bayes import BayesianLogistic
 
 PAPER = ("Passive", "DBALw", "DBALwm", "IDBAL")
 POOLED = ("Unskew", "StreamedUnskew", "MarginSampling", "WeightedMarginSampling", "RandomLabels")

@@ -33,7 +33,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from unskew.bayes import BayesianLogistic
 from unskew.errors import InputError
 from unskew.experiments.budget import plan
 from unskew.experiments.datasets import load
@@ -41,7 +40,8 @@ from unskew.experiments.metrics import auc
 from unskew.experiments.simulation import simulations
 from unskew.experiments.tasks import FRESH
 from unskew.methods import MarginSampling, RandomLabels, Unskew, pool_rounds
-from unskew.methods.loop import pool_batches
+from unskew.methods.driving import pool_batches
+from unskew.models.bayes import BayesianLogistic
 
 try:
     from skactiveml.classifier import SklearnClassifier

@@ -28,7 +28,8 @@ from numba import njit
 from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
-from unskew.linear import Descent, LinearClassifier
+from unskew.descent import Descent
+from unskew.models.linear import LinearClassifier
 
 try:
     from vowpalwabbit import Workspace

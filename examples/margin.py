@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from unskew.linear import Descent, LinearClassifier
 from unskew.methods import Method, Round
+from unskew.models.linear import Descent, LinearClassifier
 from unskew.rows import stack
-from unskew.weights import importance
+from unskew.sampling.weights import importance
 
 
 class Margin(Method):

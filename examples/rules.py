@@ -6,7 +6,7 @@ PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Doubtful,rules:Unaud
 import numpy as np
 
 from unskew import Unskew
-from unskew.belief import doubtful
+from unskew.models.belief import doubtful
 
 
 class Doubtful(Unskew):

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from unskew.campaigns import Campaign, State
-from unskew.campaigns.ledger import Ledger
+from unskew.campaigns.ledger.store import Ledger
 
 
 class Clock:

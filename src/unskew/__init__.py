@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unskew.data import LoggedData
-    from unskew.linear import LinearClassifier
     from unskew.methods import (
         IDBAL,
         VCDBAL,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         population_error,
         run,
     )
+    from unskew.models.linear import LinearClassifier
 
 __version__ = "0.1.0"
 
@@ -44,7 +44,7 @@ __all__ = [
     "run",
 ]
 
-_HOME = {"LoggedData": "unskew.data", "LinearClassifier": "unskew.linear"}
+_HOME = {"LoggedData": "unskew.data", "LinearClassifier": "unskew.models.linear"}
 
 
 def __getattr__(name: str) -> Any:

@@ -31,7 +31,7 @@ class LoggedData:
     floor : float, optional
         Raise smaller propensities (zero and below included) to this value instead of refusing them.
     q0_estimated : bool
-        Whether `q0` was estimated from the log itself (`unskew.propensity`) rather than recorded.
+        Whether `q0` was estimated from the log itself (`unskew.sampling.propensity`) rather than recorded.
 
     Attributes
     ----------

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from unskew.campaigns.access import checked_name, checked_role, holder, new_token, token_hash
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger import Ledger, utc_now
-from unskew.campaigns.live import Live, Transaction
+from unskew.campaigns.ledger.live import Live, Transaction
+from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
+from unskew.campaigns.ledger.state import Asked, Row, State
+from unskew.campaigns.ledger.status import Status, status_of
+from unskew.campaigns.ledger.store import Ledger, utc_now
 from unskew.campaigns.rounds import Rounds
-from unskew.campaigns.state import Asked, Row, State
-from unskew.campaigns.status import Status, status_of
 from unskew.campaigns.telling import Record, Told, Unread, judge
 from unskew.errors import InputError
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # what fits models takes seconds to import, and who hands row
     import polars as pl
     from sklearn.pipeline import Pipeline
 
-    from unskew.estimates import PopulationEstimate
-    from unskew.methods.base import Method
+    from unskew.estimation.population import PopulationEstimate
+    from unskew.methods.loop import Method
 
 
 class Campaign:
@@ -277,7 +277,7 @@ class Campaign:
 
     def history(self) -> "list[tuple[int, PopulationEstimate]]":
         """Labels and the error estimated from them: from the log alone, then each time a round closed."""
-        from unskew.estimates import PopulationEstimate
+        from unskew.estimation.population import PopulationEstimate
 
         return [(labels, PopulationEstimate(**error)) for labels, error in sorted(self.refresh().errors.items())]
 

@@ -10,11 +10,11 @@ from uuid import uuid4
 import polars as pl
 
 import unskew
-from unskew.campaigns.encoding import schema_of
-from unskew.campaigns.files import check_log, check_pool, feature_columns, kinds, read_table
-from unskew.campaigns.fitting import METHODS, Fitting
 from unskew.campaigns.folder import Folder, digest, put
-from unskew.campaigns.ledger import Ledger
+from unskew.campaigns.learning.fitting import METHODS, Fitting
+from unskew.campaigns.ledger.store import Ledger
+from unskew.campaigns.tables.encoding import schema_of
+from unskew.campaigns.tables.files import check_log, check_pool, feature_columns, kinds, read_table
 from unskew.errors import InputError, unknown
 
 LONGEST_LEASE = timedelta(days=365)

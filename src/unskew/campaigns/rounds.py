@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from unskew.campaigns.access import checked_name
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger import Ledger
-from unskew.campaigns.live import Live, Transaction
-from unskew.campaigns.state import Asked, Row, State
+from unskew.campaigns.ledger.live import Live, Transaction
+from unskew.campaigns.ledger.people import checked_name
+from unskew.campaigns.ledger.state import Asked, Row, State
+from unskew.campaigns.ledger.store import Ledger
 from unskew.errors import InputError
 
 if TYPE_CHECKING:
-    from unskew.campaigns.fitting import Fitting, Plan
+    from unskew.campaigns.learning.fitting import Fitting, Plan
 
 
 class Rounds:
@@ -26,7 +26,7 @@ class Rounds:
 
     @cached_property
     def fitting(self) -> "Fitting":
-        from unskew.campaigns.fitting import Fitting
+        from unskew.campaigns.learning.fitting import Fitting
 
         return Fitting(self.folder, self.settings)
 

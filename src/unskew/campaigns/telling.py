@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from unskew.campaigns.rejected import Rejected
-from unskew.campaigns.state import Row, State
+from unskew.campaigns.ledger.state import Row, State
+from unskew.campaigns.tables.labels import canonical
+from unskew.errors import UnskewError
 
 Record = tuple[int, str, str | None]
 """(line, id, label); the label None is a skip."""
@@ -28,6 +29,20 @@ class Told:
     skipped: int = 0
     corrected: int = 0
     repeated: int = 0
+
+
+class Rejected(UnskewError):  # noqa: N818  # a file was rejected: said as a person says it
+    """Answers that cannot all be taken, so none was. `problems` are (line, what is wrong), in order.
+
+    >>> print(Rejected([(2, "unknown id '17'. Check it."), (5, "label 'x' is no class. Correct it.")]))
+    2 problems, nothing was changed. Line 2: unknown id '17'. Check it. Line 5: label 'x' is no class. Correct it.
+    """
+
+    def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = list(problems)
+        told = " ".join(f"Line {line}: {what}" for line, what in self.problems)
+        many = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
+        super().__init__(f"{many}, nothing was changed. {told}")
 
 
 Draft = tuple[str, dict[str, Any]]
@@ -91,23 +106,6 @@ def judge(
     if problems:
         raise Rejected(sorted(problems, key=lambda problem: problem[0]))
     return drafts, Told(**counts)
-
-
-def canonical(said: str, classes: Sequence[str]) -> str | None:
-    """The class that was meant: as written, but for case and blanks around it, or as the same number; None if neither.
-
-    >>> canonical("1.0", ["0", "1"]), canonical("True", ["false", "true"]), canonical("2", ["0", "1"])
-    ('1', 'true', None)
-    """
-    if said in classes:
-        return said
-    plain = [name.strip().lower() for name in classes]
-    if plain.count(said.strip().lower()) == 1:
-        return classes[plain.index(said.strip().lower())]
-    try:
-        return next((name for name in classes if float(name) == float(said)), None)
-    except ValueError:
-        return None
 
 
 def _says(row: Row, label: str | None) -> bool:

@@ -12,8 +12,8 @@ from unskew.cli.progress import waiting
 from unskew.errors import InputError
 
 if TYPE_CHECKING:
-    from unskew.campaigns.log_audit import LogAudit
-    from unskew.estimates import PopulationEstimate
+    from unskew.campaigns.audit.log_audit import LogAudit
+    from unskew.estimation.population import PopulationEstimate
 
 NARROW = 60
 """Columns of a terminal below which a table has no room for rules."""
@@ -34,7 +34,7 @@ def audit(
 
     Example: unskew audit loans.csv --label repaid --propensity q0 --html audit.html
     """
-    from unskew.campaigns.log_audit import audit_log
+    from unskew.campaigns.audit.log_audit import audit_log
 
     if html is not None:
         _check_page(html)
@@ -68,7 +68,7 @@ def _check_page(path: Path) -> None:
 
 
 def _write_page(found: "LogAudit", name: str, path: Path) -> Path:
-    from unskew.campaigns.audit_page import html
+    from unskew.campaigns.report.audit_page import html
 
     part = path.with_name(f".{path.name}.part")
     try:

@@ -11,8 +11,8 @@ from unskew.cli.progress import progress, waiting
 from unskew.errors import InputError
 
 if TYPE_CHECKING:
+    from unskew.campaigns.audit.log_audit import LogAudit
     from unskew.campaigns.example.story import Step
-    from unskew.campaigns.log_audit import LogAudit
 
 
 def demo(
@@ -48,7 +48,7 @@ def demo(
 
 def _campaign(out: Path, seed: int, as_json: bool) -> None:
     from unskew.campaigns.example.story import BUDGET, ROUND, begin, look, steps
-    from unskew.campaigns.report import write_report
+    from unskew.campaigns.report.report import write_report
 
     def say(text: str) -> None:
         if not as_json:

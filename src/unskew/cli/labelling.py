@@ -33,8 +33,8 @@ def ask(
     unskew ask bank --by ann > ann.csv
     """
     from unskew.campaigns import Campaign
+    from unskew.campaigns.exchange.label_files import FORMS, as_record, written
     from unskew.campaigns.folder import put
-    from unskew.campaigns.label_files import FORMS, as_record, written
 
     if form not in FORMS:
         raise unknown("form", form, FORMS)
@@ -76,8 +76,9 @@ def ask(
 
 def _check_told(path: Path, campaign: "Campaign") -> None:
     """Refuse to replace a file in which somebody wrote labels that the campaign does not have."""
-    from unskew.campaigns.label_files import answers
-    from unskew.campaigns.telling import Unread, canonical
+    from unskew.campaigns.exchange.label_files import answers
+    from unskew.campaigns.tables.labels import canonical
+    from unskew.campaigns.telling import Unread
 
     remedy = "Tell it first, or name another file."
     if not path.stat().st_size or (path.suffix.lower() == ".json" and b'"annotation' not in path.read_bytes()):
@@ -117,7 +118,7 @@ def tell(
     unskew tell bank export.json --by "Label Studio"
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.label_files import answers
+    from unskew.campaigns.exchange.label_files import answers
 
     words = {"answered": "new", "skipped": "skipped", "corrected": "corrected", "repeated": "known already",
              "empty": "without a label"}  # fmt: skip

@@ -45,7 +45,7 @@ def report(
     unskew report bank --out bank.html
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.report import write_report
+    from unskew.campaigns.report.report import write_report
 
     with Campaign.open(dir) as campaign, waiting("writing the report"):
         path = checked_out(dir / "report.html" if out is None else out)
@@ -73,8 +73,8 @@ def predict(
     unskew predict bank new.csv > predictions.csv
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.files import read_table
     from unskew.campaigns.folder import put
+    from unskew.campaigns.tables.files import read_table
 
     if out is not None and checked_out(out).suffix not in (".csv", ".parquet"):
         raise InputError(f"--out must end in .csv or .parquet; got {out.name!r}. Try {out.stem}.csv.")
@@ -105,7 +105,7 @@ def export(
     unskew export bank --out model
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.export import export as write
+    from unskew.campaigns.exchange.export import export as write
 
     with Campaign.open(dir) as campaign, waiting("exporting"):
         done = write(campaign, dir / "export" if out is None else out)

@@ -71,7 +71,7 @@ def start(
 
 
 def _plain(campaign: "Campaign") -> dict[str, Any]:
-    from unskew.campaigns.files import kinds, label_texts
+    from unskew.campaigns.tables.files import kinds, label_texts
 
     settings, log = campaign.settings, campaign.log_frame
     known = {*settings["kinds"], settings["label"], settings["propensity"], settings["id"]}

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from unskew import policies
-from unskew.linear import Descent
+from unskew.descent import Descent
 from unskew.rows import Floats
+from unskew.sampling import policies
 
 ETAS = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
 BATCHES = 20

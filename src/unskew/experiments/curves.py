@@ -24,8 +24,8 @@ from unskew.methods import (
     Unskew,
     WeightedMarginSampling,
 )
-from unskew.methods.linear_method import VARIANTS
-from unskew.policies import ALL_POLICIES, FLOOR
+from unskew.methods.streams.linear_method import VARIANTS
+from unskew.sampling.policies import ALL_POLICIES, FLOOR
 
 METHODS: dict[str, type[LinearMethod]] = {"Passive": Passive, "DBALw": DBALw, "DBALwm": DBALwm, "IDBAL": IDBAL}
 """The paper's four."""

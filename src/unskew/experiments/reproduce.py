@@ -19,7 +19,7 @@ from unskew.experiments.curves import METHODS
 from unskew.experiments.datasets import DATASETS, Drawn, Source, check, load
 from unskew.experiments.store import Store, code_version, key_of
 from unskew.experiments.tasks import Task, method_class, run_task, settings
-from unskew.policies import ALL_POLICIES, POLICIES
+from unskew.sampling.policies import ALL_POLICIES, POLICIES
 
 QUICK_DATASETS = ("synthetic", "svmguide1", "german")
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unskew import policies
 from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.experiments.datasets import Source
 from unskew.methods import LinearMethod, Method, Passive, pool_rounds, rounds
 from unskew.rows import Floats
+from unskew.sampling import policies
 
 FIRST_HORIZON = 10
 

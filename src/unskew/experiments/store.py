@@ -13,6 +13,9 @@ from unskew.errors import InputError
 
 NAME = "results.jsonl"
 
+ROOMS = ("pools", "sampling", "models", "theory", "estimation", "methods")
+"""Parts of the package that figures depend on, beside the modules at its top."""
+
 EXPERIMENTS = ("budget", "curves", "datasets", "metrics", "simulation", "tasks")
 """Modules beside this one that figures depend on."""
 
@@ -20,11 +23,12 @@ EXPERIMENTS = ("budget", "curves", "datasets", "metrics", "simulation", "tasks")
 def code_version() -> str:
     """A digest of the modules that figures depend on; a change of docs or command line leaves it alone."""
     root = Path(unskew.__file__).parent
-    parts = [*sorted(root.glob("[!_]*.py")), root / "_kernels.py", *sorted((root / "methods").glob("*.py"))]
+    parts = [*sorted(root.glob("[!_]*.py")), root / "_kernels.py"]
+    parts += [part for room in ROOMS for part in sorted((root / room).rglob("*.py"))]
     parts += [root / "experiments" / f"{name}.py" for name in EXPERIMENTS]
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(part.name.encode() + b"\0" + part.read_bytes() + b"\0")
+        digest.update(str(part.relative_to(root)).encode() + b"\0" + part.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

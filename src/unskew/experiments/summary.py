@@ -19,8 +19,8 @@ from unskew.experiments.curves import METHODS, Point, averaged
 from unskew.experiments.datasets import DATASETS
 from unskew.experiments.metrics import area_to_budget, auc, bootstrap, error_at, labels_to_reach
 from unskew.experiments.paper import paper_auc
-from unskew.policies import ALL_POLICIES, POLICIES
 from unskew.rows import Floats
+from unskew.sampling.policies import ALL_POLICIES, POLICIES
 
 RESAMPLES = 1000
 BOOTSTRAP_SEED = 2018

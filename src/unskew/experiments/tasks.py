@@ -14,7 +14,7 @@ from unskew.experiments.datasets import Source
 from unskew.experiments.metrics import auc
 from unskew.experiments.simulation import REPEATS_A_POPULATION, Simulation, curve, simulations
 from unskew.methods import LinearMethod, Method
-from unskew.policies import FLOOR
+from unskew.sampling.policies import FLOOR
 
 FRESH = 1000
 """Number of the first repeat that reports; tuning uses repeats 0, 1, ..., of other populations."""

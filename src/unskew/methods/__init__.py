@@ -1,17 +1,17 @@
 """The methods, and the one loop that drives them."""
 
-from unskew.methods.base import Method, Round
-from unskew.methods.dbal import DBALw, DBALwm
-from unskew.methods.exact import ExactIDBAL
-from unskew.methods.follow_up import VCDBAL
-from unskew.methods.idbal import IDBAL
-from unskew.methods.linear_method import LinearMethod
-from unskew.methods.loop import pool_rounds, rounds, run
-from unskew.methods.passive import Passive
+from unskew.methods.driving import pool_rounds, rounds, run
+from unskew.methods.loop import Method, Round
+from unskew.methods.pools.unskew import Unskew
+from unskew.methods.pools.yardsticks import MarginSampling, RandomLabels, StreamedUnskew, WeightedMarginSampling
 from unskew.methods.report import population_error
-from unskew.methods.rivals import MarginSampling, RandomLabels, StreamedUnskew, WeightedMarginSampling
 from unskew.methods.stopping import Stop, StoppingRule, expected_gain
-from unskew.methods.unskew import Unskew
+from unskew.methods.streams.dbal import DBALw, DBALwm
+from unskew.methods.streams.exact import ExactIDBAL
+from unskew.methods.streams.idbal import IDBAL
+from unskew.methods.streams.linear_method import LinearMethod
+from unskew.methods.streams.passive import Passive
+from unskew.methods.streams.vcdbal import VCDBAL
 
 __all__ = [
     "IDBAL",

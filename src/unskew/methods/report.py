@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from unskew.bayes import BayesianLogistic
-from unskew.classifiers import margins
-from unskew.cross_fitting import cross_fitted_margins
 from unskew.errors import InputError
-from unskew.estimates import Audit, Design, PopulationEstimate, population
-from unskew.laplace import leave_one_out
-from unskew.methods.base import Method, Round
-from unskew.methods.unskew import Unskew
+from unskew.estimation.design import Audit, Design
+from unskew.estimation.population import PopulationEstimate, population
+from unskew.methods.loop import Method, Round
+from unskew.methods.pools.unskew import Unskew
+from unskew.models.bayes import BayesianLogistic
+from unskew.models.classifiers import margins
+from unskew.models.cross_fitting import cross_fitted_margins
+from unskew.models.laplace import leave_one_out
 from unskew.rows import Floats, Ints, Rows, as_rows, stack, take
 
 
@@ -27,7 +28,7 @@ def population_error(
 ) -> PopulationEstimate:
     """A measure of the method's present model on the population, with an interval.
 
-    Rows asked from a pool count by the design of the rounds (`unskew.estimates`). Rows of a stream count as further
+    Rows asked from a pool count by the design of the rounds (`unskew.estimation`). Rows of a stream count as further
     rows of the log, each with the probability with which it was asked for. Labelled rows are judged by margins that do
     not know their label: in closed form for `BayesianLogistic`, by cross-fitting in five folds for other models of
     `Unskew`, and for the paper's methods by their own passes less one row in twenty (`Method.held_out`).
@@ -40,7 +41,7 @@ def population_error(
         All rows of the pool in their first order, if there was one. Each round must have been asked with all
         rows not yet labelled, in that order.
     measure, estimator, interval, level
-        As in `unskew.estimates.population`.
+        As in `unskew.estimation.population.population`.
 
     Examples
     --------

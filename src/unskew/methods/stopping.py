@@ -8,11 +8,11 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, ndtr, owens_t
 
-from unskew.belief import Belief
 from unskew.errors import InputError
-from unskew.methods.base import Method
+from unskew.methods.loop import Method
+from unskew.methods.pools.unskew import Unskew
 from unskew.methods.report import campaign, population_error
-from unskew.methods.unskew import Unskew
+from unskew.models.belief import Belief
 from unskew.rows import Floats, Ints, take
 
 LOOK_AT = 10_000

@@ -26,7 +26,7 @@ SPOTS = 5
 """Blind spots on the page: the largest."""
 
 if TYPE_CHECKING:
-    from unskew.campaigns.filling import BlindSpots
+    from unskew.campaigns.audit.filling import BlindSpots
 
 _log = logging.getLogger("unskew")
 
@@ -82,10 +82,17 @@ class Planner:
 
     def spots(self) -> tuple[BlindSpot, ...]:
         """Labels per thousand rows in the largest blind spots of the log, by the log alone and by now."""
-        from unskew.campaigns.filling import BlindSpots  # here, where models are fitted, and not in the page's process
+        from unskew.campaigns.audit.filling import BlindSpots  # not in the page's process, which fits no models
 
+        campaign, settings = self.campaign, self.campaign.settings
         if self._blind is None:
-            self._blind = BlindSpots(self.campaign, most=SPOTS)
+            self._blind = BlindSpots(
+                campaign.log_frame,
+                campaign.pool_frame,
+                campaign.settings["kinds"],
+                campaign.settings["label"],
+                most=SPOTS,
+            )
         found = self._blind.filled(self.campaign.refresh().answered())
         return tuple(
             BlindSpot(rule=s.rule, share=s.population_share, before=1000 * s.rate_before, now=1000 * s.rate_now)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from statistics import median
 
-from unskew.campaigns.ledger import Event
+from unskew.campaigns.ledger.store import Event
 
 
 class Tally:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from unskew.campaigns.audit.log_audit import LogAudit, audit_log
 from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, truth
-from unskew.campaigns.log_audit import LogAudit, audit_log
-from unskew.estimates import PopulationEstimate
+from unskew.estimation.population import PopulationEstimate
 
 BUDGET, ROUND, AUDIT = 300, 30, 0.25
 """Labels, rows a round, and the share drawn at random."""

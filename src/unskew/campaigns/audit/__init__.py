@@ -1,0 +1,1 @@
+"""How skewed a log is, and where its blind spots are."""

@@ -1,0 +1,89 @@
+"""How a campaign's labels come to lie in the blind spots of its log."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from unskew.campaigns.audit.blind_spots import blind_spots
+from unskew.campaigns.ledger.state import Row
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A blind spot of the log in everyone, the rows of log and pool together, and the labels it has got.
+
+    `all_rows`, `all_log_labels` and `all_labels` count everyone, and all labels then and now.
+    """
+
+    rule: str
+    rows: int
+    log_labels: int
+    chosen: int
+    audit: int
+    all_rows: int
+    all_log_labels: int
+    all_labels: int
+
+    @property
+    def labels(self) -> int:
+        """Its labels now."""
+        return self.log_labels + self.chosen + self.audit
+
+    @property
+    def population_share(self) -> float:
+        return self.rows / self.all_rows
+
+    @property
+    def share_before(self) -> float:
+        """Of the log's labels."""
+        return self.log_labels / max(self.all_log_labels, 1)
+
+    @property
+    def share_now(self) -> float:
+        """Of all labels."""
+        return self.labels / max(self.all_labels, 1)
+
+    @property
+    def rate_before(self) -> float:
+        """Of its rows, those with a label in the log."""
+        return self.log_labels / max(self.rows, 1)
+
+    @property
+    def rate_now(self) -> float:
+        """Of its rows, those with a label now."""
+        return self.labels / max(self.rows, 1)
+
+
+class BlindSpots:
+    """The blind spots of a campaign's log, found once: they stay the same, whatever is answered."""
+
+    def __init__(
+        self, log: pl.DataFrame, pool: pl.DataFrame, kinds: Mapping[str, str], label: str, *, most: int = 8
+    ) -> None:
+        self._known = log[label].is_not_null().to_numpy()
+        found = blind_spots(log, kinds, self._known, max_rules=most)
+        self._inside = [(str(s.rule).replace("_", " "), s.rule.mask(log), s.rule.mask(pool)) for s in found]
+        self._everyone = log.height + pool.height
+
+    def filled(self, answered: Iterable[Row]) -> list[Filled]:
+        """The spots, the largest gap in the log first, with the labels of these answers."""
+        places: dict[str, list[int]] = {"chosen": [], "audit": []}
+        for row in answered:
+            places[row.rule].append(row.place)
+        chosen, audit = (np.array(places[rule], dtype=np.intp) for rule in ("chosen", "audit"))
+        before = int(self._known.sum())
+        return [
+            Filled(
+                rule=rule,
+                rows=int(log.sum() + pool.sum()),
+                log_labels=int(log[self._known].sum()),
+                chosen=int(pool[chosen].sum()),
+                audit=int(pool[audit].sum()),
+                all_rows=self._everyone,
+                all_log_labels=before,
+                all_labels=before + len(chosen) + len(audit),
+            )
+            for rule, log, pool in self._inside
+        ]

@@ -1,0 +1,213 @@
+"""How skewed is this log? Everything `unskew audit` says, from one file."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from unskew.campaigns.audit.blind_spots import BlindSpot, blind_spots
+from unskew.campaigns.tables.encoding import encoder, features
+from unskew.campaigns.tables.files import check_log, feature_columns, kinds, label_texts, read_table
+from unskew.data import LoggedData
+from unskew.errors import InputError
+from unskew.estimation.design import Design
+from unskew.estimation.population import PopulationEstimate, population
+from unskew.models.bayes import BayesianLogistic
+from unskew.models.laplace import leave_one_out
+from unskew.rows import Floats
+from unskew.sampling import weights
+from unskew.sampling.diagnostics import Diagnostics, diagnose
+from unskew.sampling.propensity import estimated_log
+
+MOST_ROWS = 20_000
+"""Models see so many rows of a larger log, drawn at random; counts and blind spots are those of all."""
+
+FEW = 10
+"""With fewer labels of a class no error is estimated."""
+
+
+@dataclass(frozen=True)
+class LogAudit:
+    """What a log shows about itself.
+
+    Attributes
+    ----------
+    rows, labels : int
+    classes : dict
+        Each class and how many labels it has, the negative one first.
+    columns : dict
+        The columns learnt from, and what they hold.
+    left_out : dict
+        The others but label, propensity and id, and why.
+    modelled_rows : int
+        On how many rows propensities and errors rest.
+    diagnostics : Diagnostics
+        Overlap, effective sample size, E[z/q0] = 1 and calibration.
+    apparent : PopulationEstimate
+        Error of the naive model, fitted to the labels as they are, on rows like the labelled ones.
+    naive, weighted : PopulationEstimate
+        Errors on everyone, of the naive model and of the one fitted with weights 1/q0.
+    blind_spots : tuple of BlindSpot
+    warnings : tuple of str
+    """
+
+    rows: int
+    labels: int
+    classes: dict[str, int]
+    columns: dict[str, str]
+    left_out: dict[str, str]
+    modelled_rows: int
+    diagnostics: Diagnostics
+    apparent: PopulationEstimate
+    naive: PopulationEstimate
+    weighted: PopulationEstimate
+    blind_spots: tuple[BlindSpot, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def reveal_rate(self) -> float:
+        return self.labels / self.rows
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "rows": self.rows,
+            "labels": self.labels,
+            "reveal_rate": self.reveal_rate,
+            "classes": self.classes,
+            "columns": self.columns,
+            "left_out": self.left_out,
+            "modelled_rows": self.modelled_rows,
+            "propensities": self.diagnostics.as_dict(),
+            "error": {
+                "naive_on_labelled_rows": asdict(self.apparent),
+                "naive_on_everyone": asdict(self.naive),
+                "weighted_on_everyone": asdict(self.weighted),
+            },
+            "blind_spots": [spot.as_dict() for spot in self.blind_spots],
+            "warnings": list(self.warnings),
+        }
+
+
+def audit_log(
+    log: str | Path | pl.DataFrame,
+    label: str,
+    propensity: str | None = None,
+    id: str | None = None,
+    *,
+    seed: int = 0,
+) -> LogAudit:
+    """Look at a log: who has a label, who has none, and what that does to a model.
+
+    Without a propensity column, propensities are estimated from the columns; the audit then holds only as far as these
+    say what decided who was labelled.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x, w = rng.normal(size=(2, 2000)); q0 = np.where(x > 0, 0.9, 0.1)
+    >>> y = np.where(rng.random(2000) < q0, (x * w > 0).astype(float), np.nan)
+    >>> found = audit_log(pl.DataFrame({"x": x, "w": w, "q0": q0, "y": y}).fill_nan(None), "y", "q0")
+    >>> [str(spot.rule) for spot in found.blind_spots], bool(found.naive.value > found.apparent.value)
+    (['x < 0'], True)
+    """
+    frame = log if isinstance(log, pl.DataFrame) else read_table(log, text=() if id is None else (id,))
+    pair = check_log(frame, label, propensity, id)
+    every = kinds(frame)
+    learnt = {name: every[name] for name in feature_columns(frame, label, propensity, id)}
+    texts = label_texts(frame, label)
+    classes = {name: int((texts == name).sum()) for name in pair}
+    few = min(classes, key=lambda name: classes[name])
+    if classes[few] < FEW:
+        raise InputError(
+            f"an audit needs {FEW} labels of each class; got {classes[few]} of {few!r}. Label more rows first."
+        )
+    labelled = texts.is_not_null().to_numpy()
+    spots = tuple(blind_spots(frame, learnt, labelled, seed=seed))
+    sampled = frame if frame.height <= MOST_ROWS else frame.sample(MOST_ROWS, seed=seed)
+    X = features(encoder(frame, learnt), sampled)
+    y = label_texts(sampled, label).to_numpy(allow_copy=True).astype(object)
+    if propensity is None:
+        data, _ = estimated_log(X, y, classes=np.array(pair, dtype=object), random_state=seed)
+    else:
+        q0 = sampled[propensity].cast(pl.Float64).to_numpy()
+        data = LoggedData(X, y, None, q0, classes=np.array(pair, dtype=object))
+    diagnostics = diagnose(data)
+    naive = _margins(data, np.ones(len(data.revealed_y)), seed)
+    weighted = _margins(data, weights.normalise(weights.importance(data.revealed_q0)), seed)
+    design, z = Design(data.z, data.q0), data.z
+    everyone = Design(np.ones(int(z.sum()), dtype=bool), np.ones(int(z.sum())))
+    found = LogAudit(
+        rows=frame.height,
+        labels=int(labelled.sum()),
+        classes=classes,
+        columns={name: kind for name, kind in learnt.items() if frame[name].n_unique() > 1},
+        left_out=_left_out(frame, every, learnt, {label, propensity, id}),
+        modelled_rows=data.m,
+        diagnostics=diagnostics,
+        apparent=population(everyone, naive[z], data.revealed_y),
+        naive=replace(population(design, naive, data.y), q0_estimated=data.q0_estimated),
+        weighted=replace(population(design, weighted, data.y), q0_estimated=data.q0_estimated),
+        blind_spots=spots,
+        warnings=(),
+    )
+    return replace(found, warnings=tuple(_warnings(found)))
+
+
+def _margins(data: LoggedData, v: Floats, seed: int) -> Floats:
+    """Margins of a model fitted with weights v: of labelled rows, those it would have without their label."""
+    model = BayesianLogistic(random_state=seed).prepare(data.X, data.classes)
+    model.update(data.revealed_X, data.revealed_y, v, choose=True)
+    margin = model.decision_function(data.X)
+    margin[data.z] = leave_one_out(model.expand(data.revealed_X), data.revealed_y, v, model.posterior_)
+    return margin
+
+
+def _left_out(
+    frame: pl.DataFrame, every: dict[str, str], learnt: dict[str, str], special: set[str | None]
+) -> dict[str, str]:
+    why = {name: "text for people" for name in every if name not in learnt and name not in special}
+    return why | {name: "the same in every row" for name in learnt if frame[name].n_unique() < 2}
+
+
+def _warnings(found: LogAudit) -> list[str]:
+    """What a reader should not miss, in words."""
+    d, said = found.diagnostics, []
+    if d.q0_estimated:
+        said.append(
+            "No propensity column was named, so propensities were estimated. What rests on them holds only if the "
+            "columns say all that decided who got a label."
+        )
+    if not d.one_inside:
+        said.append(
+            f"The mean of z/q0 should be 1 and is {d.mean_weight:.2f}, more than chance explains: the propensities do "
+            "not fit the log."
+        )
+    if d.calibration_error > 2.0 * d.calibration_error_by_chance + 0.01:
+        said.append(
+            f"Propensities and reveal rates differ by {100 * d.calibration_error:.1f} points on average, where chance "
+            f"would show {100 * d.calibration_error_by_chance:.1f}: weights made of them mislead."
+        )
+    if d.below_0_01 > 0.0:
+        said.append(
+            f"{100 * d.below_0_01:.1f} % of the rows had a chance below 1 in 100 of a label: what is said about them "
+            "rests on very few labels, or on none."
+        )
+    if d.effective_labels < 0.3 * d.revealed:
+        said.append(
+            f"Weighted to stand for everyone, {d.revealed:,} labels are worth only {d.effective_labels:,.0f} of equal "
+            "weight."
+        )
+    said += [
+        f"No label at all where {spot.rule}: only labels from there can tell about it, no weighting."
+        for spot in found.blind_spots
+        if not spot.labels
+    ]
+    if found.apparent.high < found.naive.low:
+        said.append(
+            f"The naive model looks better than it is: {100 * found.apparent.value:.1f} % wrong where there are "
+            f"labels, {100 * found.naive.value:.1f} % on everyone."
+        )
+    if found.modelled_rows < found.rows:
+        said.append(f"Propensities and errors rest on {found.modelled_rows:,} of {found.rows:,} rows, drawn at random.")
+    return said

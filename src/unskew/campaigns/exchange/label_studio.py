@@ -1,0 +1,176 @@
+"""Rows to label as Label Studio's tasks, and its exports as answers.
+
+Label Studio only shows what it is given: which rows are asked for, and with what probability, is decided
+here and travels with each task.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from unskew.campaigns.ledger.state import Asked
+from unskew.campaigns.telling import Record, Unread
+from unskew.errors import InputError
+
+ID, ROUND, PROBABILITY, ROW, LABEL = "unskew_id", "unskew_round", "unskew_probability", "row", "label"
+
+
+def tasks(asked: Iterable[Asked]) -> list[dict[str, Any]]:
+    """The rows as tasks, in Label Studio's import JSON.
+
+    All of it is inside `data`, under names of our own: the short export (JSON-MIN) drops `meta` and writes
+    the task's number over a field called `id`.
+
+    >>> row = Asked(id="17", round=2, probability=0.05, rule="audit", values={"income": 1.5}, lease_until=None)
+    >>> tasks([row])
+    [{'data': {'unskew_id': '17', 'unskew_round': 2, 'unskew_probability': 0.05, 'row': {'income': 1.5}}}]
+    """
+    return [
+        {
+            "data": {
+                ID: one.id,
+                ROUND: one.round,
+                PROBABILITY: one.probability,
+                ROW: {name: _shown(value) for name, value in one.values.items()},
+            }
+        }
+        for one in asked
+    ]
+
+
+def _shown(value: Any) -> Any:
+    """A value as its table can show it: it leaves a boolean's cell empty and writes null for a missing one."""
+    if value is None:
+        return "(missing)"
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def labeling_config(settings: Mapping[str, Any]) -> str:
+    """The project's labelling interface: every column beside its value, and the two classes under keys 0 and 1.
+
+    >>> print(labeling_config({"classes": ["defaulted", "repaid"]}))
+    <View>
+      <Table name="row" value="$row"/>
+      <Choices name="label" toName="row" choice="single-radio" required="true">
+        <Choice value="defaulted" hotkey="0"/>
+        <Choice value="repaid" hotkey="1"/>
+      </Choices>
+    </View>
+    """
+    negative, positive = (quoteattr(str(name)) for name in settings["classes"])
+    return f"""<View>
+  <Table name="{ROW}" value="${ROW}"/>
+  <Choices name="{LABEL}" toName="{ROW}" choice="single-radio" required="true">
+    <Choice value={negative} hotkey="0"/>
+    <Choice value={positive} hotkey="1"/>
+  </Choices>
+</View>"""
+
+
+@dataclass(frozen=True)
+class _Annotation:
+    """What one person said of one row: the classes ticked, or None where she cancelled."""
+
+    item: int
+    by: Any
+    at: str
+    ticked: list[str] | None
+
+
+def answers(export: Any) -> list[Record | Unread]:
+    """(item, row id, label) of every annotated task in a JSON or JSON-MIN export, items counted from 1.
+
+    The label None is a skip: the annotation was cancelled. Of several annotations by one person the last that was
+    not cancelled counts, and an answer stands against another person's skip. Tasks that nobody annotated are left
+    out. Where people disagree, or an annotation has no class, there is what is wrong instead: `Campaign.tell` lists it
+    together with its own problems, and changes nothing.
+
+    >>> task = {"unskew_id": "17", "unskew_round": 2, "unskew_probability": 0.05, "row": {"income": 1.5}}
+    >>> chosen = {"from_name": "label", "to_name": "row", "type": "choices", "value": {"choices": ["repaid"]}}
+    >>> answers([{"data": task, "annotations": [{"completed_by": 1, "was_cancelled": False, "result": [chosen]}]}])
+    [(1, '17', 'repaid')]
+    >>> answers([{"data": task, "annotations": [{"completed_by": 1, "was_cancelled": True, "result": [chosen]}]}])
+    [(1, '17', None)]
+    >>> answers([{**task, "id": 5, "label": "repaid", "annotator": 1, "annotation_id": 9}])           # JSON-MIN
+    [(1, '17', 'repaid')]
+    """
+    if not isinstance(export, list):
+        raise InputError(
+            f"a Label Studio export must be a list of tasks; got {type(export).__name__}. "
+            "Export the project as JSON or JSON-MIN and pass that file unchanged."
+        )
+    said: dict[str, list[_Annotation]] = {}
+    for item, task in enumerate(export, start=1):
+        row, annotations = _read(item, task)
+        if annotations:
+            said.setdefault(row, []).extend(annotations)
+    found: list[Record | Unread] = []
+    for row, annotations in said.items():
+        given = sorted((a for a in annotations if a.ticked is not None), key=lambda a: a.at)
+        last = {a.by: a for a in given}.values()
+        labels = sorted({label for a in last for label in a.ticked or [""]})
+        item = annotations[0].item
+        if "" in labels:
+            found.append(Unread(item, f"row {row!r} was submitted without a class. Choose one or skip the task."))
+        elif len(labels) > 1:
+            shown = " and ".join(map(repr, labels))
+            told = f"row {row!r} was answered {shown}. Keep the right annotation, delete the others."
+            found.append(Unread(item, told))
+        else:
+            found.append((item, row, labels[0] if labels else None))
+    return found
+
+
+def _read(item: int, task: Any) -> tuple[str, list[_Annotation]]:
+    """The row's id and its annotations: several in a task of the full export, one at most in the short one."""
+    if not isinstance(task, dict):
+        raise _foreign(item, task)
+    if {ID, "annotation_id"} <= task.keys():
+        ticked = _ticked(task.get(LABEL))
+        said = [_Annotation(item, task.get("annotator"), str(task.get("updated_at")), ticked)]
+        return str(task[ID]), said if task["annotation_id"] else []
+    data, annotations = task.get("data"), task.get("annotations")
+    if not isinstance(annotations, list) or not all(isinstance(a, dict) for a in annotations) or "data" not in task:
+        raise _foreign(item, task)
+    if not isinstance(data, dict) or ID not in data:
+        raise InputError(
+            f"item {item} has no {ID!r} in its data; got {_opening(data)}. "
+            "Export the project into which `unskew ask --as label-studio` was imported."
+        )
+    return str(data[ID]), [
+        _Annotation(item, _person(a.get("completed_by")), str(a.get("updated_at")), _results(a)) for a in annotations
+    ]
+
+
+def _foreign(item: int, task: Any) -> InputError:
+    return InputError(
+        f"item {item} is no task of ours in Label Studio's JSON or JSON-MIN; got {_opening(task)}. "
+        "Export the project into which `unskew ask --as label-studio` was imported, and pass that file unchanged."
+    )
+
+
+def _results(annotation: Mapping[str, Any]) -> list[str] | None:
+    if annotation.get("was_cancelled"):
+        return None
+    result = annotation.get("result")
+    regions = [r for r in result if isinstance(r, dict)] if isinstance(result, list) else []
+    return [label for r in regions if r.get("from_name") == LABEL for label in _ticked(r.get("value"))]
+
+
+def _ticked(value: Any) -> list[str]:
+    """JSON-MIN writes one choice as text, several as {"choices": [...]}, none not at all."""
+    if isinstance(value, dict):
+        value = value.get("choices")
+    if value is None:
+        return []
+    return [str(v) for v in value] if isinstance(value, list) else [str(value)]
+
+
+def _person(by: Any) -> Any:
+    """A user's number; some exports write the whole user."""
+    return by.get("id") if isinstance(by, dict) else by
+
+
+def _opening(value: Any) -> str:
+    return f"the fields {', '.join(map(str, list(value)[:6]))}" if isinstance(value, dict) else f"{value!r:.60}"

@@ -1,0 +1,168 @@
+"""A campaign's pipeline as ONNX, in double precision throughout.
+
+skl2onnx puts the parts together and converts scikit-learn's; our own conversions are for the parts that are ours,
+and for scikit-learn's imputer, of which onnxruntime has none in double precision.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from skl2onnx import convert_sklearn, update_registered_converter
+from skl2onnx.algebra import onnx_ops as ops
+from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
+from skl2onnx.proto import onnx_proto
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+
+from unskew.campaigns.tables.encoding import MISSING, PlainColumns
+from unskew.errors import InputError
+from unskew.models.bayes import BayesianLogistic
+from unskew.rows import Floats
+
+DOUBLE, INT64 = onnx_proto.TensorProto.DOUBLE, onnx_proto.TensorProto.INT64
+OPSET = {"": 18, "ai.onnx.ml": 3}
+"""The oldest with all operators used here, so that older runtimes can read the file."""
+VERSION = {"op_version": OPSET[""]}
+
+INPUTS = (
+    f"One input a column, of shape (rows, 1). Numbers as double, NaN where missing; booleans as 0.0 and 1.0; dates as "
+    f"days since 1970-01-01; categories as text, {MISSING!r} where missing."
+)
+
+
+def to_onnx(pipeline: Pipeline) -> bytes:
+    """The pipeline as an ONNX model with the outputs `label` and `probabilities`; `INPUTS` says what it takes.
+
+    >>> import onnxruntime, polars as pl
+    >>> from unskew.campaigns.tables.encoding import encoder
+    >>> log = pl.DataFrame({"income": [1.5, None, 3.0, 0.5], "region": ["north", "south", "north", "east"]})
+    >>> columns = encoder(log, {"income": "number", "region": "category"})
+    >>> model = BayesianLogistic(random_state=0).fit(columns.transform(log), ["paid", "late", "paid", "late"])
+    >>> written = to_onnx(Pipeline([("features", columns), ("model", model)]))
+    >>> session = onnxruntime.InferenceSession(written)
+    >>> session.run(["label"], {"income": np.array([[2.5]]), "region": np.array([["north"]], dtype=object)})[0]
+    array(['paid'], dtype=object)
+    """
+    features, model = pipeline["features"], pipeline["model"]
+    if not isinstance(model, BayesianLogistic):
+        raise InputError(f"only BayesianLogistic can be written as ONNX; got {type(model).__name__}. Use the pipeline.")
+    update_registered_converter(PlainColumns, "UnskewPlainColumns", _typed_already, _columns, parser=_columns_parser)
+    update_registered_converter(
+        BayesianLogistic, "UnskewBayesianLogistic", _model_shapes, _model, options={"zipmap": [True, False, "columns"]}
+    )
+    kinds = features["columns"].kinds
+    converted = convert_sklearn(
+        Pipeline([*features.steps, ("model", model)]),
+        name="unskew",
+        initial_types=[(name, _column_type(kind == "category")) for name, kind in kinds.items()],
+        final_types=[(_free(name, kinds), None) for name in ("label", "probabilities")],
+        target_opset=OPSET,
+        options={id(model): {"zipmap": False}},
+        custom_conversion_functions={SimpleImputer: _imputer},
+        custom_shape_calculators={SimpleImputer: _imputer_shape},
+        doc_string=INPUTS,
+    )
+    return bytes(converted.SerializeToString())
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """The name, with as many underscores as it takes to be no column's: skl2onnx would rename the column."""
+    return _free(f"{name}_", taken) if name in taken else name
+
+
+def _columns_parser(scope: Any, columns: PlainColumns, inputs: list[Any], custom_parsers: Any = None) -> list[Any]:
+    """A variable a column, by the names under which the next step looks for them."""
+    operator = scope.declare_local_operator("UnskewPlainColumns", columns)
+    operator.inputs.extend(inputs)
+    for name in columns.get_feature_names_out():
+        text = columns.kinds.get(name) == "category"
+        operator.outputs.append(scope.declare_local_variable(name, _column_type(text)))
+    return list(operator.outputs)
+
+
+def _column_type(text: bool) -> Any:
+    return StringTensorType([None, 1]) if text else DoubleTensorType([None, 1])
+
+
+def _typed_already(operator: Any) -> None:
+    """`_columns_parser` gave the types with the names."""
+
+
+def _columns(scope: Any, operator: Any, container: Any) -> None:
+    """`PlainColumns` on columns that are plain: all there is to add are the marks of what is missing."""
+    columns: PlainColumns = operator.raw_operator
+    given = dict(zip(columns.kinds, operator.inputs, strict=True))
+    named = [{"output_names": [output.full_name], **VERSION} for output in operator.outputs]
+    for column, name in zip(given.values(), named, strict=False):
+        ops.OnnxIdentity(column, **name).add_to(scope, container)
+    for column, name in zip(columns.missing, named[len(given) :], strict=True):
+        ops.OnnxCast(ops.OnnxIsNaN(given[column], **VERSION), to=DOUBLE, **name).add_to(scope, container)
+
+
+def _imputer_shape(operator: Any) -> None:
+    width = len(operator.raw_operator.statistics_)
+    operator.outputs[0].type = DoubleTensorType([operator.inputs[0].get_first_dimension(), width])
+
+
+def _imputer(scope: Any, operator: Any, container: Any) -> None:
+    """The log's medians for missing numbers."""
+    X = operator.inputs[0]
+    named = {"output_names": [operator.outputs[0].full_name], **VERSION}
+    missing = ops.OnnxIsNaN(X, **VERSION)
+    ops.OnnxWhere(missing, operator.raw_operator.statistics_[None, :], X, **named).add_to(scope, container)
+
+
+def _classes(model: BayesianLogistic) -> NDArray[Any]:
+    """Whole numbers stay what they are, all else becomes text."""
+    whole = model.classes_.dtype.kind in "iu"
+    return model.classes_.astype(np.int64) if whole else np.array([str(c) for c in model.classes_])
+
+
+def _model_shapes(operator: Any) -> None:
+    rows = operator.inputs[0].get_first_dimension()
+    whole = _classes(operator.raw_operator).dtype.kind == "i"
+    operator.outputs[0].type = Int64TensorType([rows]) if whole else StringTensorType([rows])
+    operator.outputs[1].type = DoubleTensorType([rows, 2])
+
+
+def _model(scope: Any, operator: Any, container: Any) -> None:
+    """`BayesianLogistic.predict` and `predict_proba`, step by step."""
+    model: BayesianLogistic = operator.raw_operator
+    label, probabilities = operator.outputs
+    found = model.posterior_
+    F = _expand(ops.OnnxCast(operator.inputs[0], to=DOUBLE, **VERSION), model)  # single, if all are categories
+    mean = ops.OnnxMatMul(F, found.mode[:, None], **VERSION)
+    inverse: Floats = solve_triangular(found.L, np.eye(len(found.mode)), lower=True)
+    U = ops.OnnxMatMul(F, np.ascontiguousarray(inverse.T), **VERSION)  # Posterior.root, transposed
+    variance = ops.OnnxReduceSumSquare(U, np.array([1]), keepdims=1, **VERSION)
+    widened = ops.OnnxAdd(ops.OnnxMul(variance, np.array([np.pi / 8.0]), **VERSION), np.array([1.0]), **VERSION)
+    positive = ops.OnnxSigmoid(ops.OnnxDiv(mean, ops.OnnxSqrt(widened, **VERSION), **VERSION), **VERSION)
+    negative = ops.OnnxSub(np.array([1.0]), positive, **VERSION)
+    both = {"output_names": [probabilities.full_name], **VERSION}
+    ops.OnnxConcat(negative, positive, axis=1, **both).add_to(scope, container)
+    second = ops.OnnxCast(ops.OnnxGreaterOrEqual(mean, np.array([0.0]), **VERSION), to=INT64, **VERSION)
+    place = ops.OnnxReshape(second, np.array([-1]), **VERSION)
+    named = {"output_names": [label.full_name], **VERSION}
+    ops.OnnxGather(_classes(model), place, **named).add_to(scope, container)
+
+
+def _expand(X: Any, model: BayesianLogistic) -> Any:
+    """`Features.__call__`: a constant 1, the linear block and, where the prior has one, the Fourier block."""
+    features = model.features_
+    if features._project is not None:
+        components = features._project.components_.toarray()
+        X = ops.OnnxMatMul(X, np.ascontiguousarray(components.T), **VERSION)
+    centred = ops.OnnxSub(X, features._mean, **VERSION)
+    d = len(features._mean)
+    one = ops.OnnxAdd(ops.OnnxMatMul(centred, np.zeros((d, 1)), **VERSION), np.array([1.0]), **VERSION)
+    parts = [one, ops.OnnxDiv(centred, features._spread * np.sqrt(d), **VERSION)]
+    if model.prior_.fourier:
+        # Deviations are divided out here: onnxruntime rounds a constant beside a product to single precision
+        directions = features._directions / (features.median * model.prior_.scale) / features._spread[:, None]
+        angle = ops.OnnxMatMul(centred, directions, **VERSION)
+        width = np.array([np.sqrt(directions.shape[1])])
+        parts += [ops.OnnxDiv(wave(angle, **VERSION), width, **VERSION) for wave in (ops.OnnxCos, ops.OnnxSin)]
+    return ops.OnnxConcat(*parts, axis=1, **VERSION)

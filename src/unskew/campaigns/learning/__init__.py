@@ -1,0 +1,1 @@
+"""The model of a campaign: fitted from its answers, cached, and judged."""

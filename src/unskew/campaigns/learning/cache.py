@@ -1,0 +1,85 @@
+"""What takes long to make and is kept in a campaign's cache folder. All of it can be deleted at any time."""
+
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from unskew.campaigns.folder import put
+from unskew.methods.loop import Method
+from unskew.rows import Floats
+
+KEPT_MODELS = 3
+HALF_WRITTEN = 3600.0
+"""Seconds after which a file that was never finished is taken for what a kill left behind."""
+
+
+class Cache:
+    """Arrays and methods in a folder: what is missing, broken or something else is made again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def array(self, name: str, shape: tuple[int, ...], make: Callable[[Path], None]) -> Any:
+        """An array of that shape, mapped; `make` writes it to a path. Others of its kind, "kind-...", are cleared."""
+        path = self.path / name
+        for attempt in range(2):
+            try:
+                found = np.load(path, mmap_mode="r")
+                if found.shape == shape:
+                    return found
+            except (OSError, ValueError, EOFError):
+                pass
+            if not attempt:
+                self._put(path, make)
+                for old in self.path.glob(f"{name.partition('-')[0]}-*"):
+                    if old != path:
+                        old.unlink(missing_ok=True)
+        raise AssertionError(f"{path} was written and cannot be read")
+
+    def method(self, name: str, make: Callable[[], Method]) -> Method:
+        """A method; the few latest models are kept."""
+        path = self.path / f"{name}.joblib"
+        found = _load(path)
+        if found is None:
+            made = found = make()
+            self._put(path, lambda beside: joblib.dump(made, beside))
+            old = sorted(self.path.glob("model-*.joblib"), key=_age)[:-KEPT_MODELS]
+            half = [file for file in self.path.glob(".*") if _age(file) < time.time() - HALF_WRITTEN]
+            for file in (*old, *half):
+                file.unlink(missing_ok=True)
+        return found
+
+    def _put(self, path: Path, write: Callable[[Path], Any]) -> None:
+        self.path.mkdir(exist_ok=True)
+        put(path, write)
+
+
+def save(path: Path, array: Floats) -> None:
+    """Write an array to exactly that path."""
+    with open(path, "wb") as file:
+        np.save(file, array)
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # somebody else cleared it away
+        return 0.0
+
+
+def _load(path: Path) -> Method | None:
+    """What was cached; a file that is broken, or from another version, counts as none."""
+    if not path.exists():
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = joblib.load(path)
+    except Exception:  # unpickling raises whatever it likes
+        return None
+    return found if isinstance(found, Method) else None

@@ -1,0 +1,1 @@
+"""Logs and pools as tables: files, columns, what they hold, and features made of them."""

@@ -1,0 +1,216 @@
+"""Columns of mixed types to a matrix of numbers, by a scikit-learn pipeline fitted to the log alone; rows to JSON.
+
+Every number of a row depends on that row alone, so that a row has the same features wherever it is met.
+"""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from unskew.campaigns.tables.column_types import odd_value
+from unskew.errors import InputError
+from unskew.rows import Floats
+
+MISSING = "(missing)"
+"""The category of a row without one."""
+
+MOST_CATEGORIES = 20
+"""Rarer ones, and those the log has not, have no feature of their own: the others are all 0."""
+
+CHUNK = 100_000
+"""Rows turned into features at a time."""
+
+DAY = 86_400_000_000.0
+"""In microseconds."""
+
+
+class PlainColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A frame with numbers (NaN where missing) and text: booleans as 0 and 1, dates as days since 1970.
+
+    Parameters
+    ----------
+    kinds : mapping
+        Column to "number", "boolean", "category" or "date". Other columns of a frame are left out.
+    missing : columns
+        For each of these, a column is added that is 1 where the value is missing, else 0. (Not by
+        SimpleImputer(add_indicator=True), whose indicator skl2onnx leaves out without a word.)
+
+    Examples
+    --------
+    >>> columns = PlainColumns({"since": "date", "region": "category"}, ["since"]).fit(None)
+    >>> columns.transform(pl.DataFrame({"since": [datetime.date(1970, 1, 3)], "region": [None]})).rows()
+    [(2.0, '(missing)', 0.0)]
+    """
+
+    def __init__(self, kinds: Mapping[str, str], missing: Sequence[str] = ()) -> None:
+        self.kinds = kinds
+        self.missing = missing
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Nothing to learn."""
+        return self
+
+    def transform(self, X: Any) -> pl.DataFrame:
+        frame = X if isinstance(X, pl.DataFrame) else pl.from_pandas(X, nan_to_null=True)
+        for name in self.kinds:
+            if name not in frame.columns:
+                raise InputError(f"column {name!r} is missing. Columns learnt from: {', '.join(self.kinds)}.")
+        plain = [plain_column(frame[name], kind) for name, kind in self.kinds.items()]
+        named = zip(self.missing, _marks(self.kinds, self.missing), strict=True)
+        return pl.DataFrame([*plain, *(frame[name].is_null().cast(pl.Float64).alias(mark) for name, mark in named)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        return np.array([*self.kinds, *_marks(self.kinds, self.missing)], dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def _marks(kinds: Mapping[str, str], missing: Sequence[str]) -> list[str]:
+    """The names of the columns that say what is missing: those of no other column."""
+    marks: list[str] = []
+    for name in missing:
+        mark = f"{name} is missing"
+        while mark in kinds or mark in marks:
+            mark += "_"
+        marks.append(mark)
+    return marks
+
+
+def plain_column(column: pl.Series, kind: str) -> pl.Series:
+    """A column as numbers, NaN where missing, or as text if it holds categories."""
+    empty = column.null_count() == len(column)
+    if not empty and not _holds(column.dtype, kind):
+        raise InputError(
+            f"column {column.name!r} must hold a {kind}; got {odd_value(column, kind)!r:.40}. Write it as in the log."
+        )
+    if kind == "category":
+        return column.cast(pl.String).fill_null(MISSING)
+    if kind == "date" and not empty:
+        return column.cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64).fill_null(np.nan) / DAY
+    return column.cast(pl.Float64, strict=False).fill_null(np.nan)
+
+
+def _holds(dtype: pl.DataType, kind: str) -> bool:
+    """Whether values of a type can be meant as a kind: 7 is no boolean, 20200309 no date, but 36 may be a category."""
+    if kind == "number":
+        return dtype.is_numeric()
+    if kind == "boolean":
+        return dtype == pl.Boolean
+    if kind == "date":
+        return dtype in (pl.Date, pl.Datetime)
+    return dtype in (pl.String, pl.Categorical, pl.Enum) or dtype.is_integer()
+
+
+def encoder(log: pl.DataFrame, kinds: Mapping[str, str]) -> Pipeline:
+    """A pipeline from a Polars or pandas frame to a float64 matrix, fitted to the log.
+
+    A missing number becomes the log's median, with a feature that says so; a category becomes a feature for each of
+    its 20 commonest values, all 0 for any other, also one the log has not. Columns that are the same in every row of
+    the log teach nothing and are left out.
+
+    Parameters
+    ----------
+    log : frame
+        Every row of the log, with or without a label.
+    kinds : mapping
+        The columns to learn from and what they hold, as `files.kinds` says; text is left out.
+
+    Examples
+    --------
+    >>> log = pl.DataFrame({"income": [1.5, None, 3.0], "region": ["north", "south", "north"]})
+    >>> fitted = encoder(log, {"income": "number", "region": "category"})
+    >>> list(feature_names(fitted))
+    ['income', 'income is missing', 'region is north', 'region is south']
+    >>> features(fitted, log)[1].tolist()
+    [2.25, 1.0, 0.0, 1.0]
+    """
+    used = {name: kind for name, kind in kinds.items() if kind != "text" and log[name].n_unique() > 1}
+    if not used:
+        raise InputError(
+            "no column of the log differs from row to row but text and those named. Add columns to learn from."
+        )
+    numbers = [name for name, kind in used.items() if kind != "category"]
+    words = [name for name, kind in used.items() if kind == "category"]
+    # Given by name and not by OneHotEncoder(max_categories=): skl2onnx leaves out the feature of rare categories.
+    common = [_common(log[name]) for name in words]
+    one_hot = OneHotEncoder(categories=common, handle_unknown="ignore", sparse_output=False, dtype=np.float64)
+    missing = [name for name in numbers if log[name].null_count()]
+    parts = [("numbers", SimpleImputer(strategy="median"), numbers)] if numbers else []
+    parts += [("missing", "passthrough", _marks(used, missing))] if missing else []
+    parts += [("categories", one_hot, words)] if words else []
+    matrix = ColumnTransformer(parts, verbose_feature_names_out=False)
+    return Pipeline([("columns", PlainColumns(used, missing)), ("matrix", matrix)]).fit(log)
+
+
+def _common(column: pl.Series) -> list[str]:
+    counts = plain_column(column, "category").alias("value").value_counts()
+    return sorted(counts.sort("count", "value", descending=[True, False])["value"][:MOST_CATEGORIES].to_list())
+
+
+def features(fitted: Pipeline, frame: Any) -> Floats:
+    """The frame's features, C-contiguous, made a chunk at a time so that no second copy is held."""
+    matrix = np.empty((len(frame), len(feature_names(fitted))))
+    for start in range(0, len(frame), CHUNK):
+        matrix[start : start + CHUNK] = fitted.transform(frame[start : start + CHUNK])
+    return matrix
+
+
+def feature_names(fitted: Pipeline) -> list[str]:
+    """What each feature is, in words."""
+    named = []
+    for name, part, columns in fitted.named_steps["matrix"].transformers_:
+        if name == "categories":
+            pairs = zip(columns, part.categories_, strict=True)
+            named += [f"{column} is {value}" for column, values in pairs for value in values]
+        else:
+            named += columns
+    return named
+
+
+def schema_of(frame: pl.DataFrame) -> dict[str, str]:
+    """The frame's columns and types, ready for JSON."""
+    return {name: str(kind.base_type()) for name, kind in frame.schema.items()}
+
+
+TYPES: dict[str, Any] = {
+    "Int64": pl.Int64,
+    "Float64": pl.Float64,
+    "Boolean": pl.Boolean,
+    "String": pl.String,
+    "Date": pl.Date,
+    "Datetime": pl.Datetime("us"),
+}
+
+
+def to_plain(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows as dicts ready for JSON: dates as ISO text, missing as None; `from_plain` gives the very same frame back.
+
+    >>> to_plain(pl.DataFrame({"age": [30, None], "since": [datetime.date(2024, 5, 1)] * 2}))
+    [{'age': 30, 'since': '2024-05-01'}, {'age': None, 'since': '2024-05-01'}]
+    """
+    return [
+        {name: value.isoformat() if isinstance(value, datetime.date) else value for name, value in row.items()}
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+def from_plain(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, str]) -> pl.DataFrame:
+    """The frame that `to_plain` and `schema_of` described."""
+    read = {"Date": datetime.date.fromisoformat, "Datetime": datetime.datetime.fromisoformat}
+    columns = {}
+    for name, kind in schema.items():
+        values = [row[name] for row in rows]
+        if kind in read:
+            values = [None if value is None else read[kind](value) for value in values]
+        columns[name] = pl.Series(name, values, dtype=TYPES[kind])
+    return pl.DataFrame(columns)

@@ -1,0 +1,278 @@
+"""Logs and pools as files: CSV or Parquet in, a frame of plain types out, or one line that says what is wrong.
+
+A frame has columns of six types: Int64, Float64, Boolean, String, Date, Datetime. A missing value is null.
+"""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from unskew.campaigns.tables.column_types import kinds, odd_value, plain, typed
+from unskew.campaigns.tables.csv_text import MOST_COLUMNS, read_csv, too_wide
+from unskew.campaigns.tables.labels import canonical
+from unskew.errors import InputError, unknown
+
+__all__ = ["check_log", "check_pool", "class_names", "feature_columns", "kinds", "label_texts", "read_table", "row_ids"]
+
+LEAST_PROPENSITY = 1e-12
+"""A label that had a smaller chance would weigh more than all others ever made."""
+
+SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+
+
+def read_table(path: str | Path, *, text: Collection[str] = ()) -> pl.DataFrame:
+    r"""The table in a .csv, .csv.gz, .tsv or .parquet file.
+
+    In text files, a column is of the first of these types that fits all its values: numbers, booleans (true, false),
+    ISO dates, ISO times (with a zone: as UTC), text. Numbers with leading zeros are codes, so text. A column of
+    which half or more are numbers, or dates, but not all, is refused: it is a typing error, or a mark for "missing".
+
+    Parameters
+    ----------
+    path : path
+        In UTF-8 if it is text.
+    text : names of columns, optional
+        To be taken as text whatever they hold: ids, and what is text in the log. In Parquet, only whole numbers are:
+        how others were written is not known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "log.csv")
+    ...     _ = file.write_text("income,since,paid\n1200.5,2024-05-01,1\n,2024-06-01,\n")
+    ...     read_table(file).dtypes
+    [Float64, Date, Int64]
+    """
+    path = Path(path)
+    kind = next((end for end in (*SEPARATORS, ".parquet") if path.name.lower().endswith(end)), None)
+    if not path.exists():
+        raise InputError(f"there is no file {str(path)!r}. Check the name, and the folder you are in.")
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
+    if kind is None:
+        raise InputError(f"{str(path)!r} must end in {', '.join(SEPARATORS)} or .parquet. Convert or rename it.")
+    try:
+        if not path.stat().st_size:
+            raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
+        if kind == ".parquet":
+            return _read_parquet(path, text)
+        separator = SEPARATORS[kind]
+        frame = read_csv(path, separator)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}. Check its permissions.") from None
+    return frame.select(
+        column if column.name in text else typed(path, separator, column) for column in frame.iter_columns()
+    )
+
+
+def _read_parquet(path: Path, text: Collection[str]) -> pl.DataFrame:
+    try:
+        columns = len(pl.read_parquet_schema(path))
+        if columns > MOST_COLUMNS:
+            raise too_wide(path, columns)
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        told = " ".join(str(error).split())[:120]
+        raise InputError(f"{path} is not a whole Parquet file: {told}. Write it again.") from None
+    if frame.is_empty():
+        raise InputError(f"{path} has {frame.width} columns and no rows. It needs at least one row.")
+    frame = frame.select(plain(path, column) for column in frame.iter_columns())
+    codes = [name for name, kind in frame.schema.items() if kind == pl.Int64 and name in text]
+    return frame.with_columns(pl.col(codes).cast(pl.String))
+
+
+def row_ids(frame: pl.DataFrame, id: str | None, where: str = "the table") -> pl.Series:
+    """An id for each row, as text: its value in the column `id`; without one, "row-1", "row-2" and so on.
+
+    Blanks around it are none of it. `where` says in messages what the frame is.
+
+    >>> row_ids(pl.DataFrame({"age": [30, 41]}), None).to_list()
+    ['row-1', 'row-2']
+    """
+    if id is None:
+        return pl.select(pl.format("row-{}", pl.int_range(1, frame.height + 1))).to_series().alias("id")
+    ids = _bare(_column(frame, id, "id")).alias("id")
+    for row in ids.is_null().arg_true()[:1]:
+        raise InputError(
+            f"every row needs an id; column {id!r} of {where} has none in row {row + 1}. Fill it, or leave --id out."
+        )
+    for row in ids.is_duplicated().arg_true()[:1]:
+        rows = ", ".join(str(k + 1) for k in (ids == ids[row]).arg_true()[:3])
+        raise InputError(
+            f"ids must differ; {ids[row]!r} of column {id!r} is in rows {rows} of {where}. Drop or rename the copies."
+        )
+    return ids
+
+
+def _bare(column: pl.Series) -> pl.Series:
+    """As text, without the blanks around it; null if nothing is left."""
+    return column.cast(pl.String).str.strip_chars().replace("", None)
+
+
+def label_texts(frame: pl.DataFrame, label: str) -> pl.Series:
+    """Labels as a person writes them, null where there is none: 1.0 is "1", a boolean "true" or "false".
+
+    >>> label_texts(pl.DataFrame({"paid": [1.0, None, 0.0]}), "paid").to_list()
+    ['1', None, '0']
+    """
+    labels = _column(frame, label, "label")
+    if labels.dtype == pl.Float64:
+        whole = labels.cast(pl.Int64, strict=False)
+        labels = whole if bool((whole == labels).all()) else labels
+    return _bare(labels)
+
+
+def class_names(frame: pl.DataFrame, label: str) -> list[str]:
+    """The label's values, smallest first: numbers by size, false before true, text by its letters."""
+    names = label_texts(frame, label)
+    order = pl.DataFrame(
+        {"value": names if frame[label].dtype == pl.String else frame[label], "name": names}
+    ).drop_nulls()
+    return order.unique("name").sort("value")["name"].to_list()
+
+
+def check_log(
+    frame: pl.DataFrame,
+    label: str,
+    propensity: str | None = None,
+    id: str | None = None,
+    *,
+    classes: Sequence[str] | None = None,
+) -> list[str]:
+    """Refuse a log that cannot be used; the names of its two classes, negative first.
+
+    `classes` says both where the labels show only one, or which of them is the positive one.
+
+    >>> check_log(pl.DataFrame({"age": [30, 41, 52], "paid": [1, None, 0], "q0": [0.5, 0.1, 1.0]}), "paid", "q0")
+    ['0', '1']
+    """
+    seen = class_names(frame.select(_column(frame, label, "label")), label)
+    if classes is None and len(seen) != 2:
+        few = "no row has one" if not seen else f"all are {seen[0]!r}"
+        told = few if len(seen) < 2 else f"got {len(seen)}: {_list(seen, 4)}"
+        remedy = "Merge classes, or empty the cells of the others."
+        if len(seen) < 2:
+            remedy = "Add labels of both; `unskew start` can do without, given --classes NEG,POS."
+        raise InputError(f"the label {label!r} must have two classes; {told}. {remedy}")
+    if not seen and propensity is None:
+        raise InputError(
+            f"propensities are estimated from who has a label, and no row has one in {label!r}. Name their column."
+        )
+    pair = seen if classes is None else [_as_label(name, seen, frame[label].dtype) for name in classes]
+    for name in seen:
+        if name not in pair:
+            raise InputError(f"the label {label!r} must be {' or '.join(map(repr, pair))}; got {name!r}. Correct it.")
+    if len(set(pair)) != 2 or len(pair) != 2:
+        raise InputError(f"classes must be two different names; got {_list(pair, 4)}. Say the negative one first.")
+    if propensity is not None:
+        _check_propensity(_column(frame, propensity, "propensity"))
+    if id is not None:
+        row_ids(frame, id, "the log")
+    if not feature_columns(frame, label, propensity, id):
+        raise InputError("no column is left to learn from. Add numbers, categories or dates that describe the rows.")
+    return pair
+
+
+def _as_label(name: str, seen: Sequence[str], dtype: pl.DataType) -> str:
+    """A class as labels have it, for one that is named: 1.0 is "1", True is "true"."""
+    found = canonical(name, seen)
+    if found is not None or not seen:
+        return found or name
+    if dtype == pl.Boolean:
+        return name.lower()
+    return name.removesuffix(".0") if dtype.is_numeric() else name
+
+
+def feature_columns(frame: pl.DataFrame, label: str, propensity: str | None = None, id: str | None = None) -> list[str]:
+    """Columns to learn from: all but label, propensity, id and text."""
+    return [name for name, kind in kinds(frame).items() if kind != "text" and name not in (label, propensity, id)]
+
+
+def check_pool(
+    log: pl.DataFrame, pool: pl.DataFrame, label: str, propensity: str | None = None, id: str | None = None
+) -> pl.DataFrame:
+    """The pool with the log's columns and types, or a refusal.
+
+    The pool may lack label and propensity. A label it does have is left out: rows of the pool are there to be asked
+    about, and what they say by themselves must not leak into the model. Columns are put in the log's order.
+    """
+    special = {label, propensity} - {None}
+    wanted = [name for name in log.columns if name not in special and name != id]
+    missing = [name for name in wanted if name not in pool.columns]
+    extra = [name for name in pool.columns if name not in log.columns and name != id]
+    if missing or extra:
+        told = [f"it lacks {_list(missing, 5)}"] if missing else []
+        told += [f"it has {_list(extra, 5)}, which the log has not"] if extra else []
+        raise InputError(f"the pool must have the log's columns; {' and '.join(told)}. Add, drop or rename columns.")
+    if id is not None:
+        if id not in pool.columns:
+            raise unknown("id column of the pool", id, pool.columns)
+        pool = pool.with_columns(row_ids(pool, id, "the pool").alias(id))
+    keep = [name for name in log.columns if name in pool.columns and name != label]
+    if id is not None and id not in keep:
+        keep.insert(0, id)
+    if propensity in keep:
+        _check_propensity(pool[propensity])
+    return pool.select(_as_in(log, pool[name]) if name in wanted else pool[name] for name in keep)
+
+
+def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
+    """The column of the pool in the log's type: an empty one, or codes that happen to be whole numbers, can be cast."""
+    wanted = log.schema[column.name]
+    if column.dtype == wanted or (column.dtype.is_numeric() and wanted.is_numeric()):
+        return column
+    if log[column.name].null_count() == log.height:  # no feature, as it says nothing
+        return column
+    if column.null_count() == len(column) or (wanted == pl.String and column.dtype == pl.Int64):
+        return column.cast(wanted)
+    if wanted == pl.Datetime("us") and column.dtype == pl.Date:
+        return column.cast(wanted)
+    if wanted == pl.Date and column.dtype == pl.Datetime:
+        date = column.cast(wanted)
+        odd = column.filter(date.cast(column.dtype) != column)  # midnight is a date
+        if not odd.len():
+            return date
+        value = str(odd[0])
+    else:
+        value = odd_value(column, kinds(log.select(column.name))[column.name])
+    raise InputError(
+        f"column {column.name!r} holds {_words(log[column.name])} in the log and {_words(column)} in the pool "
+        f"({value!r:.40}). Write it alike in both."
+    )
+
+
+def _words(column: pl.Series) -> str:
+    """What a column holds, for people."""
+    words = {"number": "numbers", "boolean": "true and false", "category": "words", "date": "dates", "text": "text"}
+    return "times" if column.dtype == pl.Datetime else words[kinds(column.to_frame())[column.name]]
+
+
+def _check_propensity(q0: pl.Series) -> None:
+    if not q0.dtype.is_numeric():
+        raise InputError(
+            f"the propensity {q0.name!r} must hold numbers in (0, 1]; got {q0.dtype}. Name another column."
+        )
+    wrong = ~q0.is_between(LEAST_PROPENSITY, 1).fill_null(False)
+    for row in wrong.arg_true()[:1]:
+        told = "none" if q0[row] is None else f"{q0[row]:g}"
+        least = f", and at least {LEAST_PROPENSITY:g}" if 0 < (q0[row] or 0) < 1 else ""
+        raise InputError(
+            f"the propensity {q0.name!r} must be in (0, 1]{least} in every row, also without a label; got {told} in "
+            f"row {row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have propensities estimated."
+        )
+
+
+def _column(frame: pl.DataFrame, name: str, role: str) -> pl.Series:
+    if name not in frame.columns:
+        raise unknown(f"{role} column", name, frame.columns)
+    return frame[name]
+
+
+def _more(rows: int) -> str:
+    return "" if rows == 1 else f", and in {rows - 1} more"
+
+
+def _list(names: Sequence[str], most: int) -> str:
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,1 @@
+"""What a classifier is worth on the population: designs, estimators, intervals."""

@@ -1,0 +1,103 @@
+"""Driving a method over a stream whose labels an oracle knows: simulations and notebooks."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unskew.data import LoggedData, signs
+from unskew.errors import InputError
+from unskew.methods.loop import Method, stream_rows
+from unskew.rows import Floats, Rows, take
+
+Oracle = Callable[[NDArray[np.intp]], ArrayLike]
+Signs = Callable[[NDArray[np.intp]], Floats]
+
+
+def rounds(method: Method, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, n: int) -> Iterator[int]:
+    """Run over the first n rows of a checked stream, yielding the rows seen: 0 at the warm start, then each round's.
+
+    The oracle is given positions in the stream and answers with their labels as +1.0 and -1.0.
+    """
+    method.start(log, n)
+    seen = 0
+    yield seen
+    for size in method.batch_sizes():
+        asked = method.ask_checked(X[seen : seen + size], q0[seen : seen + size])
+        method.tell_checked(oracle(asked + seen))
+        seen += size
+        yield seen
+
+
+def pool_rounds(method: Method, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, budget: int) -> Iterator[int]:
+    """Spend a budget on a checked pool in growing batches, yielding the labels bought: 0 at the warm start."""
+    method.start(log, len(q0))
+    left = np.arange(len(q0))
+    yield 0
+    for k in pool_batches(min(budget, len(q0))):
+        asked = left[method.ask_checked(take(X, left), q0[left], k)]
+        method.tell_checked(oracle(asked))
+        left = np.setdiff1d(left, asked, assume_unique=True)
+        yield method.labels_
+
+
+def pool_batches(budget: int) -> Iterator[int]:
+    """5 labels, then a third more each time, up to a twelfth of the budget.
+
+    >>> list(pool_batches(60)), sum(pool_batches(731))
+    ([5, 7, 10, 10, 10, 10, 8], 731)
+    """
+    left, size = budget, 5
+    while left > 0:
+        yield min(size, left)
+        left, size = left - size, min(int(1.3 * size) + 1, max(10, budget // 12))
+
+
+def run(
+    method: Method,
+    log: LoggedData,
+    stream: tuple[Any, ArrayLike],
+    oracle: Oracle | ArrayLike,
+    *,
+    budget: int | None = None,
+) -> Method:
+    """Run a method over a whole stream `(X, q0)` and return it, trained.
+
+    `oracle` is a function from stream positions to labels, or simply all the stream's labels: only
+    those asked for are looked at. No further round begins once more than `budget` labels were bought.
+
+    >>> import numpy as np
+    >>> from unskew import LoggedData, Passive
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 2)); y = np.where(X[:, 0] > 0, 1, -1)
+    >>> z = np.arange(100) % 2 == 0
+    >>> log = LoggedData(X[:100], y[:100], z, 0.5)
+    >>> method = run(Passive(random_state=0), log, (X[100:], 0.5), y[100:])
+    >>> method.labels_, bool(method.model_.score(X, y) > 0.9)
+    (200, True)
+    """
+    rows, q0 = stream_rows(*stream, log.n_features)
+    if callable(oracle):
+        ask = oracle
+    else:
+        known = np.asarray(oracle)
+        if known.ndim != 1 or len(known) < len(q0):
+            raise InputError(
+                f"the oracle must have one label for each of {len(q0)} stream rows; got shape {known.shape}. "
+                "Pass all labels, or a function from positions to labels."
+            )
+        ask = known.__getitem__
+
+    def answer(asked: NDArray[np.intp]) -> Floats:
+        labels = np.asarray(ask(asked))
+        if labels.shape != asked.shape:
+            raise InputError(
+                f"the oracle must answer one label for each of {len(asked)} rows; got shape {labels.shape}. "
+                "Keep the order of the positions."
+            )
+        return signs(labels, log.classes)
+
+    for _ in rounds(method, log, rows, q0, answer, len(q0)):
+        if budget is not None and method.labels_ > budget:
+            break
+    return method

@@ -1,0 +1,1 @@
+"""Methods on a pool: rows wait until they are asked for."""

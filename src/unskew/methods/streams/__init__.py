@@ -1,0 +1,1 @@
+"""Methods on a stream: rows come by once."""

@@ -1,0 +1,155 @@
+"""What the paper's four methods share: a linear model, its descent, and one of two regimes."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from unskew.descent import Descent
+from unskew.errors import InputError, unknown
+from unskew.methods.loop import Method, Round
+from unskew.models.linear import LinearClassifier
+from unskew.rows import Bools, Floats, Ints, Rows, take
+
+VARIANTS = ("released", "paper")
+
+FOLDS = 20
+"""Labelled rows are judged without a twentieth of them at a time, their own among it."""
+
+
+class Regime(Protocol):
+    """Which rows a fit uses, and what is kept between rounds."""
+
+    anytime: bool
+    first_batch: int
+
+    def warm_start(self) -> None: ...
+    def choose(self, X: Rows, q0: Floats) -> Round: ...
+    def learn(self, batch: Round) -> None: ...
+
+
+class LinearMethod(Method):
+    """A method of the paper: how rows are weighted, which are queried, and a regime that trains.
+
+    `variant="paper"` is Algorithm 1 line by line: segments of 1, 2, 4, ... rows, each used once, the
+    clock t counting rows. `variant="released"` is what the authors' program ran (protocol.md).
+
+    Parameters
+    ----------
+    C : float
+        Model capacity: how wide the disagreement region is. At least 0.
+    eta : float
+        Learning rate: the step size is sqrt(eta / (eta + t)). Above 0.
+    variant : "released" or "paper"
+    xi0 : float, optional
+        The least propensity anywhere, xi_0 = inf Q0(x). Read off the log when left out.
+    random_state : int, Generator or None
+        Seeds the order in which a training pass visits its rows.
+    """
+
+    queries_all: ClassVar[bool] = False
+    """Ask for every label, wherever the row lies."""
+    debiases: ClassVar[bool] = False
+    """Leave out stream rows that the log covers well: Q_k(x) = 1{Q0(x) <= xi_k + 1/alpha}."""
+
+    def __init__(
+        self,
+        C: float = 0.64,
+        eta: float = 0.0256,
+        *,
+        variant: str = "released",
+        xi0: float | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        super().__init__(random_state=random_state)
+        if not C >= 0.0:
+            raise InputError(f"C must be at least 0; got {C}. The released grid is 0.01 * 4^k, k = 0..8.")
+        if not eta > 0.0:
+            raise InputError(f"eta must be above 0; got {eta}. The released grid is 0.0001 * 4^k, k = 0..8.")
+        if xi0 is not None and not 0.0 < xi0 <= 1.0:
+            raise InputError(f"xi0 must be in (0, 1]; got {xi0}. Leave it out to read it off the log.")
+        if variant not in VARIANTS:
+            raise unknown("variant", variant, VARIANTS)
+        self.C, self.eta, self.variant, self.xi0 = C, eta, variant, xi0
+        self._all_inside: bool | None = None
+        self._regime = self.regime()
+        self.anytime = self._regime.anytime
+        self.first_batch = self._regime.first_batch
+
+    @abstractmethod
+    def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:
+        """Importance weights of rows, the first `from_log` of them from the log's m, the rest from n online ones."""
+
+    @abstractmethod
+    def largest_weight(self, m: float, n: float, xi: float) -> float:
+        """V, the most that `weigh` can give where Q0(x) >= xi."""
+
+    @abstractmethod
+    def regime(self) -> Regime:
+        """The regime of the variant."""
+
+    def warm_start(self) -> None:
+        self.from_zero()
+        self.xi0_ = float(self.log_.q0.min()) if self.xi0 is None else self.xi0
+        self._regime.warm_start()
+
+    def choose(self, X: Rows, q0: Floats) -> Round:
+        return self._regime.choose(X, q0)
+
+    def learn(self, batch: Round) -> None:
+        self._regime.learn(batch)
+
+    def from_zero(self) -> None:
+        """Forget all passes: w = 0, t = 0."""
+        self.descent_ = self._descent()
+        self._passes: list[tuple[Ints, Floats, Ints]] = []
+
+    def _descent(self) -> Descent:
+        clock = "weight" if self.variant == "released" else "rows"
+        return Descent(self.log_.n_features, self.eta, clock=clock)
+
+    def fit(self, X: Rows, y: Floats, v: Floats, at: Ints) -> None:
+        """One pass over the rows in random order, from the present w.
+
+        `at` are their numbers among all rows so far, the log's revealed ones first.
+        """
+        order = self._rng.permutation(len(y))
+        self.descent_.run(X, y, v, order)
+        self._trained_on = X, y, v
+        self._passes.append((at, v, order))
+
+    def held_out(self, X: Rows, y: Floats) -> Floats:
+        """The same passes in the same order, less one row in twenty at a time.
+
+        In another order they would end in another model, and it is this one that is to be judged.
+        """
+        fold = np.random.default_rng(0).permutation(len(y)) % FOLDS
+        passes = [(take(X, at), y[at], v, order, fold[at]) for at, v, order in self._passes]
+        margin = np.empty(len(y))
+        for f in np.unique(fold):
+            descent = self._descent()
+            for rows, labels, v, order, of_row in passes:
+                descent.run(rows, labels, np.where(of_row == f, 0.0, v), order)
+            margin[fold == f] = descent.look(take(X, fold == f))[0]
+        return margin
+
+    def loss(self) -> float:
+        """Sum of v over the rows of the last pass that the model gets wrong."""
+        return self.descent_.errors(*self._trained_on)
+
+    def note(self, inside: Bools) -> None:
+        """Remember whether every row tested since this object was made lay in the disagreement region."""
+        self._all_inside = self._all_inside is not False and bool(inside.all())
+
+    @property
+    def saturated(self) -> bool:
+        """Every row tested was inside: the region grows with C, so a larger C would have changed nothing."""
+        return self._all_inside is True
+
+    def infer(self, X: Rows) -> Floats:
+        return self.descent_.judge(X, 0.0)[0]
+
+    @property
+    def model_(self) -> Any:
+        """The present model as a scikit-learn classifier."""
+        return LinearClassifier.from_descent(self.descent_, self.log_.classes)

@@ -1,0 +1,36 @@
+"""Passive: ask for every label, weigh by standard importance sampling."""
+
+import numpy as np
+
+from unskew.methods.streams.everything import Everything
+from unskew.methods.streams.linear_method import LinearMethod, Regime
+from unskew.methods.streams.segments import Segments
+from unskew.rows import Bools, Floats
+from unskew.sampling.weights import importance
+
+
+class Passive(LinearMethod):
+    """Query every online row; combine log and online rows by importance sampling (eq. 1).
+
+    >>> import numpy as np
+    >>> from unskew import LoggedData, Passive
+    >>> log = LoggedData([[1.0], [-1.0]], y=[1, 0], q0=0.5)
+    >>> method = Passive(random_state=0).start(log, n=3)
+    >>> method.ask(np.array([[0.5], [0.2], [-0.3]]), q0=0.5).tolist()
+    [0, 1, 2]
+    >>> method.tell([1, 1, 0]).model_.predict([[0.9]]).tolist()
+    [1]
+    """
+
+    queries_all = True
+
+    def regime(self) -> Regime:
+        return Segments(self) if self.variant == "paper" else Everything(self)
+
+    def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:
+        v = np.ones(len(q0))  # eq. 1: 1/Q_k online, where Q_k = 1,
+        v[:from_log] = importance(q0[:from_log])  # and 1/Q0 in the log
+        return v
+
+    def largest_weight(self, m: float, n: float, xi: float) -> float:
+        return 1.0 / xi

@@ -1,0 +1,1 @@
+"""Classifiers: linear, Bayesian logistic, committees of any scikit-learn classifier, and what they believe of rows."""

@@ -1,0 +1,106 @@
+"""Any scikit-learn classifier with weights as the model of `Unskew`: a committee says how sure it is."""
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from unskew.models.bayes import BayesianLogistic
+from unskew.models.belief import Belief, doubtful
+from unskew.models.classifiers import check_classifier, fit_weighted, margins
+from unskew.rows import Floats, Ints, Rows
+
+MEMBERS = 10
+
+TIES = 1e-6
+"""Margins are told apart by so much at random, so that rows on which the whole committee agrees are picked fairly."""
+
+
+class BootstrapCommittee:
+    """Copies of a classifier that differ by the weights of their labels (Bayesian bootstrap, Rubin 1981).
+
+    Each member multiplies the labels' weights by draws from Exp(1): no label is left out, so each sees both classes,
+    and a label keeps its draws from round to round. The spread of the members' margins stands for the posterior's::
+
+        U = (margins of the members - their mean) / sqrt(members - 1),    U'U = covariance of margins
+
+    and the mean is the margin of the classifier fitted with the weights as they are, which is what the user gets. With
+    n labels no margin is taken to be larger than log(n + 1), Laplace's rule of succession: a forest of pure leaves
+    would claim an infinite one.
+
+    Until labels show both classes there is nothing to fit, and `BayesianLogistic` stands in. Members are fitted by
+    joblib, one after the other unless within `joblib.parallel_config(n_jobs=...)`.
+
+    Parameters
+    ----------
+    model : classifier
+        Copied, never changed. It takes `sample_weight` in `fit` (a pipeline's last step does), and has
+        `predict_proba` or `decision_function`. Where a `random_state` in it is None it is seeded.
+    random_state : int, Generator or None
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = np.array([[-3.0], [-2.0], [1.0], [2.0]]); y = np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> committee = BootstrapCommittee(DecisionTreeClassifier(max_depth=1), random_state=0).prepare(X, np.array([0, 1]))
+    >>> committee.update(X, y, np.ones(4), choose=True)
+    >>> committee.model.predict([[-9.0], [9.0]]).tolist()
+    [0, 1]
+    """
+
+    def __init__(self, model: Any, *, random_state: int | np.random.Generator | None = None) -> None:
+        check_classifier(model)
+        self._rng = np.random.default_rng(random_state)
+        self._seed = int(self._rng.integers(2**31))
+        names = [name for name, value in model.get_params().items() if name.split("__")[-1] == "random_state"]
+        unset = {name: self._seed for name in names if model.get_params()[name] is None}
+        self._template = clone(model).set_params(**unset)
+
+    def prepare(self, X: Rows, classes: NDArray[Any]) -> Self:
+        """Take the classes; and from unlabelled rows what the stand-in needs."""
+        self._classes = np.asarray(classes)
+        self._stand_in: BayesianLogistic | None = BayesianLogistic(random_state=self._rng).prepare(X, classes)
+        return self
+
+    def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
+        """Fit classifier and members to labels y in {-1, +1} with weights v; `choose` is for the stand-in's prior."""
+        self._labels = len(y)
+        if len(np.unique(y)) < 2:
+            assert self._stand_in is not None  # labels are never taken back
+            self._stand_in.update(X, y, v, choose=choose)
+            return
+        draws = [np.random.default_rng([self._seed, b]).exponential(size=len(y)) for b in range(MEMBERS)]
+        values = self._classes[(y > 0.0).astype(np.intp)]
+        jobs = (delayed(fit_weighted)(self._template, X, values, v * draw) for draw in (np.ones(len(y)), *draws))
+        self._fitted, *self._members = Parallel()(jobs)
+        self._stand_in = None
+
+    @property
+    def model(self) -> Any:
+        """The fitted classifier; later updates do not change it."""
+        return self._fitted if self._stand_in is None else copy(self._stand_in)
+
+    def wanted(self, X: Rows, k: int, rng: np.random.Generator) -> Ints:
+        """The k rows whose sign is least known: ten members say little of how the margins of two rows move together."""
+        if self._stand_in is not None:
+            return self._stand_in.wanted(X, k, rng)
+        return doubtful(self.belief(X), k)
+
+    def belief(self, X: Rows) -> Belief:
+        """The margins of rows, with their uncertainty."""
+        if self._stand_in is not None:
+            return self._stand_in.belief(X)
+        largest = np.log(self._labels + 1.0)
+        mu, *others = (
+            np.clip(margins(m, X, self._classes[1]), -largest, largest) for m in (self._fitted, *self._members)
+        )
+        mu = mu + TIES * np.random.default_rng([self._seed, self._labels]).standard_normal(len(mu))
+        U = (np.stack(others) - np.mean(others, axis=0)) / np.sqrt(MEMBERS - 1.0)
+        return Belief(mu, lambda rows: U[:, rows])
+
+    def decision_function(self, X: Rows) -> Floats:
+        """The margin of every row."""
+        return margins(self.model, X, self._classes[1])

@@ -1,0 +1,1 @@
+"""Rows that may be asked for."""

@@ -1,0 +1,216 @@
+"""Logging policies Q0(x): with what probability the log reveals the label of x.
+
+Each is a callable `Q0(X) -> q0` that is deterministic in x; what is random (the hash of `Uniform`)
+is drawn once, from a seed, when the policy is made. The paper's text leaves several constants open;
+the released program fixes them, and where the two do differ (`Certainty`) both are here.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from unskew.descent import Descent
+from unskew.errors import InputError, unknown
+from unskew.rows import Bools, Floats, Ints, Rows, keys, take
+
+FLOOR = 0.005
+"""No policy reveals a label with a smaller probability (protocol.md); also the xi_0 methods are told."""
+
+VARIANTS = ("released", "paper")
+
+CLUSTERS, CLUSTER_SAMPLE = 8, 1000
+"""Of `BlindSpot`: how many, and from how many rows they are found."""
+
+Policy = Callable[[Rows], Floats]
+
+
+@dataclass(frozen=True)
+class Identical:
+    """Every label is revealed with the same probability.
+
+    >>> Identical()(np.zeros((2, 3))).tolist()
+    [0.005, 0.005]
+    """
+
+    q: float = FLOOR
+
+    def __call__(self, X: Rows) -> Floats:
+        return np.full(X.shape[0], self.q)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Three groups of about equal size, revealed with probability 0.005, 0.05 and 0.5.
+
+    The group is trunc(1e5 v.x) mod 3, a hash of x by a random v in U(0, 1)^d: deterministic in x and
+    independent of y, which is all the text asks for.
+    """
+
+    v: Floats
+
+    @classmethod
+    def draw(cls, n_features: int, random_state: int | np.random.Generator | None = None) -> Self:
+        return cls(np.random.default_rng(random_state).random(n_features))
+
+    def __call__(self, X: Rows) -> Floats:
+        group = np.trunc(1e5 * np.asarray(X @ self.v)).astype(np.int64) % 3
+        return np.array([FLOOR, 0.05, 0.5])[group]
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """exp(-c r^2), r the distance to a coarse linear boundary: labels are known where a model was unsure.
+
+    c is such that the probability is 0.1 at r^2 = s, `s` the value one third up among a sample of
+    r^2 (the text leaves c open). Not below 0.005.
+    """
+
+    w: Floats
+    s: float
+
+    @classmethod
+    def fit(cls, X: Rows, y: Floats) -> Self:
+        """Train the coarse classifier on the first 10 % of the rows, take s from the last 400."""
+        w, r2 = _coarse(X, y)
+        return cls(w, _scale(r2, len(r2) // 3))
+
+    def __call__(self, X: Rows) -> Floats:
+        r2 = np.asarray(X @ self.w) ** 2
+        return np.maximum(FLOOR, np.exp(math.log(0.1) * r2 / self.s))
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """Probability growing with the distance r to a coarse linear boundary, 0.1 at r^2 = s, at most 1.
+
+    The text says c r^2 (`variant="paper"`); what was run is c r^4 (`variant="released"`). `s` is the
+    value one third down from the top among a sample of r^2. Not below 0.005.
+    """
+
+    w: Floats
+    s: float
+    variant: str = "released"
+
+    @classmethod
+    def fit(cls, X: Rows, y: Floats, *, variant: str = "released") -> Self:
+        """Train the coarse classifier on the first 10 % of the rows, take s from the last 400."""
+        if variant not in VARIANTS:
+            raise unknown("variant", variant, VARIANTS)
+        w, r2 = _coarse(X, y)
+        return cls(w, _scale(r2, len(r2) - 1 - len(r2) // 3), variant)
+
+    def __call__(self, X: Rows) -> Floats:
+        ratio = np.asarray(X @ self.w) ** 2 / self.s
+        return np.clip(0.1 * (ratio if self.variant == "paper" else ratio**2), FLOOR, 1.0)
+
+
+@dataclass(frozen=True)
+class BlindSpot:
+    """One cluster of the population is hardly ever labelled (0.005), everybody else often (0.5).
+
+    It is the cluster on which a model that never saw its labels is most wrong: what a log hides where
+    some group was never served. Not one of the paper's policies.
+
+    A row belongs to the cluster with the greatest W_j.x + b_j, which is that with the nearest centre;
+    `spot` is the number of the blind one.
+    """
+
+    W: Floats
+    b: Floats
+    spot: int
+
+    @classmethod
+    def fit(cls, X: Rows, y: Floats, random_state: int | np.random.Generator | None = None) -> Self:
+        """Eight clusters by k-means on a sample of 1000 rows, then the worst of them.
+
+        Features are taken as they are: the experiments scale them to [-1, 1], and a deviation of 1 would
+        make clusters of rare indicators. Candidates hold 5 to 25 % of the rows (where none does, the one
+        nearest to an eighth). The model is one pass of the update over all other rows (eta = 1, weights 1).
+        """
+        from sklearn.cluster import KMeans
+        from threadpoolctl import threadpool_limits
+
+        rng = np.random.default_rng(random_state)
+        order = rng.permutation(X.shape[0])
+        sample = X[order[:CLUSTER_SAMPLE]]
+        if (different := len(set(keys(sample)))) < CLUSTERS:
+            raise InputError(
+                f"a blind spot needs a sample of at least {CLUSTERS} different rows; got {different}. "
+                "Add features or rows, or use another policy."
+            )
+        kmeans = KMeans(CLUSTERS, n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
+        with threadpool_limits(1):  # the same centres on any machine, and faster at this size
+            centres = kmeans.fit(sample).cluster_centers_
+        # |x - c|^2 = x.x - 2 x.c + c.c, and x.x is the same for every centre
+        policy = cls(centres.T, -0.5 * (centres**2).sum(axis=1), 0)
+        cluster = policy.cluster(X)
+        share = np.bincount(cluster, minlength=CLUSTERS) / X.shape[0]
+        candidates = np.flatnonzero((share >= 0.05) & (share <= 0.25))
+        if not len(candidates):
+            candidates = np.argmin(np.abs(share - 1.0 / CLUSTERS), keepdims=True)
+        errors = [_error_unseen(X, y, cluster == j, order) for j in candidates]
+        return replace(policy, spot=int(candidates[np.argmax(errors)]))
+
+    def cluster(self, X: Rows) -> Ints:
+        """The number of each row's cluster."""
+        nearest: Ints = np.asarray(X @ self.W + self.b).argmax(axis=1)
+        return nearest
+
+    def __call__(self, X: Rows) -> Floats:
+        return np.where(self.cluster(X) == self.spot, FLOOR, 0.5)
+
+
+POLICIES = ("identical", "uniform", "uncertainty", "certainty")
+"""The paper's four."""
+
+ALL_POLICIES = (*POLICIES, "blind-spot")
+
+
+def make(name: str, X: Rows, y: Floats, rng: np.random.Generator, *, variant: str = "released") -> Policy:
+    """The policy of that name for training rows X with labels y in {-1, +1}, as in the experiments."""
+    if name == "identical":
+        return Identical()
+    if name == "uniform":
+        return Uniform.draw(X.shape[1], rng)
+    if name == "uncertainty":
+        return Uncertainty.fit(X, y)
+    if name == "certainty":
+        return Certainty.fit(X, y, variant=variant)
+    if name == "blind-spot":
+        return BlindSpot.fit(X, y, rng)
+    raise unknown("policy", name, ALL_POLICIES)
+
+
+def _coarse(X: Rows, y: Floats) -> tuple[Floats, Floats]:
+    """A unit normal from one pass over the first 10 % of rows (eta = 1, weights 1); sorted r^2 of the last 400."""
+    k = max(1, X.shape[0] // 10)
+    descent = Descent(X.shape[1], eta=1.0)
+    descent.run(X[:k], y[:k], np.ones(k), np.arange(k))
+    length = float(np.linalg.norm(descent.w))
+    if length == 0.0:
+        raise InputError(
+            f"the coarse classifier needs a row that is not all zeros among the first {k}; got none. Shuffle the rows."
+        )
+    w = descent.w / length
+    return w, np.sort(np.asarray(X[-400:] @ w) ** 2)
+
+
+def _scale(r2: Floats, i: int) -> float:
+    """s: entry i of the sorted r^2."""
+    if not r2[i] > 0.0:
+        raise InputError(
+            f"s, entry {i} of {len(r2)} sorted squared distances to the coarse boundary, must be above 0; got {r2[i]}: "
+            "so many rows lie on it. Add a feature, or take another policy."
+        )
+    return float(r2[i])
+
+
+def _error_unseen(X: Rows, y: Floats, unseen: Bools, order: Ints) -> float:
+    """Error on these rows of a model trained on all the others."""
+    descent = Descent(X.shape[1], eta=1.0)
+    descent.run(X, y, np.where(unseen, 0.0, 1.0), order)
+    label, _ = descent.judge(take(X, unseen), 0.0)
+    return float(np.mean(label != y[unseen]))

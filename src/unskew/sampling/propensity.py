@@ -1,0 +1,245 @@
+"""Propensities nobody recorded: Q0 estimated from the log's own (X, z), and checks of any q0.
+
+Every row's q0 comes from models that never saw that row's z (cross-fitting), calibrated inside the
+rows they did see. It stands for Q0 only if X holds all that the choice of rows depended on; nothing
+in the log can show that it does. What the log can show, `diagnose` reports.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
+from threadpoolctl import threadpool_limits
+
+from unskew.data import LoggedData, propensities, reveal_bits
+from unskew.errors import InputError
+from unskew.rows import Bools, Floats, Ints, Rows, as_rows, keys, take
+from unskew.sampling.policies import FLOOR, Identical, Policy
+
+LEAST_OF_A_KIND = 10
+"""With fewer revealed, or fewer unrevealed, rows there is nothing to fit a model to."""
+
+WIDE = 300
+"""Rows with more columns stay sparse if they are, and get no trees."""
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedPropensities:
+    """What `estimate` found.
+
+    Attributes
+    ----------
+    q0 : array of length m
+        Out-of-fold propensities of the log's rows, none below `floor`.
+    Q0 : callable
+        Q0(X) -> q0 for rows that are not in the log: the mean of the folds' models, none below `floor`.
+    floor : float
+    raised : int
+        How many of the m rows were below `floor` and raised to it.
+    fold : array of length m
+        The fold each row was held out with.
+    """
+
+    q0: Floats
+    Q0: Policy
+    floor: float
+    raised: int
+    fold: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class FoldMean:
+    """Q0(x) = max(floor, 1/K sum_k p_k(x)), p_k the model fitted without fold k."""
+
+    models: tuple[Any, ...]
+    n_features: int
+    floor: float
+
+    def __call__(self, X: Rows) -> Floats:
+        rows = as_rows(X)
+        if rows.shape[1] != self.n_features:
+            raise InputError(
+                f"X must have the log's {self.n_features} features; got {rows.shape[1]}. Pass the same columns."
+            )
+        if rows.shape[0] == 0:
+            return np.empty(0)
+        with threadpool_limits(1):
+            p = np.mean([model.predict_proba(rows)[:, 1] for model in self.models], axis=0)
+        return propensities(p, rows.shape[0], floor=self.floor)
+
+
+def estimate(
+    X: ArrayLike | Any,
+    z: ArrayLike,
+    *,
+    folds: int = 5,
+    floor: float = FLOOR,
+    model: Any = None,
+    random_state: int | np.random.Generator | None = None,
+) -> EstimatedPropensities:
+    """Estimate Q0(x) = Pr(z = 1 | x) from every row of the log, revealed or not.
+
+    ::
+
+        q0_i = max(floor, sigma(a_k + sum_j b_kj log p_kj(x_i) - c_kj log(1 - p_kj(x_i)))),    k = fold of i
+
+    The models p_kj are fitted without fold k; so are a_k, b_kj and c_kj, to 5-fold predictions within
+    the rest. With one model this is beta calibration (Kull et al. 2017), with several also their
+    combination.
+
+    The default models: logistic regressions, nets of eight hidden units (smooth rules, e.g. the
+    distance to a boundary), each with a weak and a strong ridge, and boosted trees (thresholds). A log
+    in which every row is revealed needs no model: q0 = 1.
+
+    Where at least nine rows in ten are distinct, equal rows are taken for copies and share a fold;
+    elsewhere they are what a few discrete features give, and are spread. Folds run in parallel inside
+    `with joblib.parallel_config(n_jobs=...)`.
+
+    Parameters
+    ----------
+    X : array or SciPy sparse matrix, shape (m, d)
+        Features of every row of the log.
+    z : sequence of length m
+        1 where the label was revealed, else 0.
+    folds : int
+        At least 2; more folds, more rows for each model, more time.
+    floor : float
+        Smaller estimates are raised to this value.
+    model : classifier with predict_proba, optional
+        Used, calibrated as above, instead of the default models.
+    random_state : int or Generator, optional
+        Decides the folds, and what is random in the default models.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> z = rng.random(400) < np.where(X[:, 0] > 0, 0.8, 0.2)
+    >>> found = estimate(X, z, model=LogisticRegression(), random_state=0)
+    >>> found.q0.shape, found.Q0([[2.0, 0.0], [-2.0, 0.0]]).round(1).tolist()
+    ((400,), [0.9, 0.1])
+    """
+    rows = as_rows(X)
+    m = rows.shape[0]
+    revealed = reveal_bits(z, m)
+    if folds < 2:
+        raise InputError(f"folds must be at least 2; got {folds}. Try folds=5.")
+    if model is not None and not hasattr(model, "predict_proba"):
+        raise InputError(f"model must have predict_proba; got {model!r:.60}. Pass a scikit-learn classifier that does.")
+    certain = propensities(1.0, m, floor=floor)  # checks floor before anything is fitted
+    if revealed.all():
+        return EstimatedPropensities(certain, Identical(1.0), floor, 0, np.zeros(m, dtype=np.int64))
+    rng = np.random.default_rng(random_state)
+    fold = _folds(_copies(rows), revealed, folds, rng)
+    seed = int(rng.integers(2**31))
+    calibrated = _calibrated(_default(rows.shape[1], seed) if model is None else [model], seed)
+    if rows.shape[1] <= WIDE and model is None:
+        calibrated = make_pipeline(FunctionTransformer(_dense, accept_sparse=True), calibrated)
+    fitted = joblib.Parallel()(joblib.delayed(_fit)(calibrated, rows, revealed, fold != k) for k in range(folds))
+    p = np.empty(m)
+    for k, (_, held_out) in enumerate(fitted):
+        p[fold == k] = held_out
+    Q0 = FoldMean(tuple(one for one, _ in fitted), rows.shape[1], floor)
+    return EstimatedPropensities(propensities(p, m, floor=floor), Q0, floor, int((p < floor).sum()), fold)
+
+
+def estimated_log(
+    X: ArrayLike | Any,
+    y: Sequence[Any] | NDArray[Any],
+    z: ArrayLike | None = None,
+    *,
+    classes: Sequence[Any] | NDArray[Any] | None = None,
+    folds: int = 5,
+    floor: float = FLOOR,
+    model: Any = None,
+    random_state: int | np.random.Generator | None = None,
+) -> tuple[LoggedData, EstimatedPropensities]:
+    """The log with estimated propensities, and the estimate itself, whose Q0 serves further rows.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> y = np.where(rng.random(200) < 0.3, X[:, 0] > 0, np.nan)
+    >>> log, found = estimated_log(X, y, model=LogisticRegression(), random_state=0)
+    >>> log.q0_estimated, bool((log.q0 == found.q0).all())
+    (True, True)
+    """
+    bare = LoggedData(X, y, z, classes=classes)
+    found = estimate(bare.X, bare.z, folds=folds, floor=floor, model=model, random_state=random_state)
+    return LoggedData(bare.X, y, bare.z, found.q0, classes=bare.classes, q0_estimated=True), found
+
+
+def _default(n_features: int, seed: int) -> list[Any]:
+    wide = n_features > WIDE
+
+    def scaled(model: Any) -> Any:
+        # a unit deviation would make as much of each of many rare indicators as of a common one
+        return make_pipeline(MaxAbsScaler() if wide else StandardScaler(), model)
+
+    lines = [LogisticRegression(C=C) for C in (0.01, 1.0)]
+    nets = [
+        MLPClassifier((8,), activation="tanh", solver="lbfgs", alpha=alpha, random_state=seed) for alpha in (5.0, 20.0)
+    ]
+    trees = HistGradientBoostingClassifier(max_leaf_nodes=6, learning_rate=0.05, random_state=seed)
+    smooth = [scaled(model) for model in (*lines, *nets)]
+    return smooth if wide else [*smooth, trees]
+
+
+def _calibrated(models: list[Any], seed: int) -> Any:
+    return StackingClassifier(
+        [(f"model_{j}", model) for j, model in enumerate(models)],
+        final_estimator=make_pipeline(FunctionTransformer(_log_chances), LogisticRegression()),
+        cv=StratifiedKFold(5, shuffle=True, random_state=seed),
+        stack_method="predict_proba",
+    )
+
+
+def _fit(model: Any, X: Rows, z: Bools, kept: Bools) -> tuple[Any, Floats]:
+    """A copy of the model fitted to the rows kept, and what it says of the others."""
+    with threadpool_limits(1), warnings.catch_warnings():  # one thread a fold: the folds are what runs in parallel
+        warnings.simplefilter("ignore", ConvergenceWarning)  # calibration makes up for a fit stopped early
+        fitted = clone(model).fit(take(X, kept), z[kept].astype(np.int64))
+        return fitted, fitted.predict_proba(take(X, ~kept))[:, 1]
+
+
+def _copies(X: Rows) -> Ints:
+    """A number for each row, the same for equal rows if these are rare enough to be copies."""
+    first: dict[bytes, int] = {}
+    copy = np.array([first.setdefault(key, len(first)) for key in keys(X)])
+    return copy if len(first) >= 0.9 * len(copy) else np.arange(len(copy))
+
+
+def _folds(copy: Ints, z: Bools, folds: int, rng: np.random.Generator) -> Ints:
+    """Each row's fold: copies together, revealed and unrevealed rows spread evenly."""
+    rate = np.bincount(copy, z) / np.bincount(copy)
+    fewest = min(int((rate > 0.0).sum()), int((rate < 1.0).sum()))
+    if fewest < max(LEAST_OF_A_KIND, 2 * folds):
+        raise InputError(
+            f"estimating q0 needs {max(LEAST_OF_A_KIND, 2 * folds)} distinct rows revealed and as many not; got "
+            f"{fewest} of the rarer kind among {len(z)} rows. If every row was equally likely, pass "
+            f"q0={z.mean():.4g} to LoggedData; else add rows of the log."
+        )
+    order = np.lexsort((rng.random(len(rate)), rate))
+    fold = np.empty(len(rate), dtype=np.int64)
+    fold[order] = np.arange(len(rate)) % folds
+    return fold[copy]
+
+
+def _log_chances(p: Floats) -> Floats:
+    p = np.clip(p, 1e-4, 1.0 - 1e-4)
+    return np.hstack([np.log(p), -np.log1p(-p)])
+
+
+def _dense(X: Rows) -> Floats:
+    return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())

@@ -1,0 +1,212 @@
+"""What `export` writes is what the campaign holds: the same predictions from every file, every label's probability."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import onnxruntime
+import polars as pl
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
+
+from unskew.campaigns import Campaign
+from unskew.campaigns.exchange.export import export
+from unskew.campaigns.exchange.onnx import to_onnx
+from unskew.campaigns.tables.encoding import encoder, features
+from unskew.errors import InputError, StoreError
+from unskew.models.bayes import BayesianLogistic
+
+TOLERANCE = 1e-12
+"""Between probabilities from ONNX and from scikit-learn: both are in double precision, sums in another order."""
+
+
+def applicants(rows: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    holes = pl.Series(rng.random(rows) < 0.1)
+    frame = pl.DataFrame(
+        {
+            "application": [f"A{seed}-{k}" for k in range(rows)],
+            "income": rng.gamma(2.0, 20.0, rows),
+            "children": rng.integers(0, 5, rows),
+            "married": rng.random(rows) < 0.5,
+            "region": rng.choice([f"region {k}" for k in range(30)], rows),
+            "since": [date(2015, 1, 1) + timedelta(days=int(k)) for k in rng.integers(0, 3000, rows)],
+            "label": rng.choice(["a", "b"], rows),  # a column named like an output of ONNX
+        }
+    )
+    return frame.with_columns(
+        pl.when(holes).then(None).otherwise(pl.col(name)).alias(name) for name in ("income", "region", "married")
+    )
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
+    folder = tmp_path_factory.mktemp("export")
+    log = applicants(300, 1)
+    truth = log["children"].to_numpy() > 2
+    seen = np.random.default_rng(2).random(300) < 0.6
+    outcome = [None if not z else "repaid" if y else "late" for y, z in zip(truth, seen, strict=True)]
+    log.with_columns(pl.Series("outcome", outcome), pl.lit(0.6).alias("q0")).write_parquet(folder / "log.parquet")
+    applicants(400, 3).write_parquet(folder / "pool.parquet")
+    with Campaign.create(
+        folder / "loans", log=folder / "log.parquet", pool=folder / "pool.parquet", label="outcome",
+        propensity="q0", id="application", budget=50,
+    ) as made:  # fmt: skip
+        rows = made.ask(20, "ann")
+        told = [(k, row.id, "repaid" if row.values["children"] > 2 else "late") for k, row in enumerate(rows, 1)]
+        made.tell([*told[:-1], (20, rows[-1].id, None)], "ann")
+        made.tell([(1, rows[0].id, "late" if told[0][2] == "repaid" else "repaid")], "eve", force_correct=True)
+        made.invite("bob", "annotator")
+        yield made
+
+
+def run_onnx(written: bytes | Path, pipeline: Pipeline, frame: pl.DataFrame) -> tuple[Any, Any]:
+    """Label and probabilities, the columns given as the file's own description says."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(written, options, providers=["CPUExecutionProvider"])
+    assert "One input a column" in session.get_modelmeta().description
+    columns = pipeline["features"]["columns"]
+    plain = columns.transform(frame)
+    types = {one.name: object if one.type == "tensor(string)" else np.float64 for one in session.get_inputs()}
+    assert list(types) == list(columns.kinds)
+    inputs = {name: plain[name].to_numpy().astype(kind).reshape(-1, 1) for name, kind in types.items()}
+    label, probabilities = session.run(None, inputs)
+    return label, probabilities
+
+
+def test_the_pipeline_predicts_alike_in_another_process(campaign: Campaign, tmp_path: Path) -> None:
+    done = export(campaign, tmp_path / "out")
+    assert [file.name for file in done.files] == ["model.joblib", "model.onnx", "ledger.parquet"]
+    assert done.no_onnx is None
+    pool = campaign.pool_frame
+    pool.write_parquet(tmp_path / "pool.parquet")
+    code = (
+        "import sys, joblib, polars as pl; model, pool = joblib.load(sys.argv[1]), pl.read_parquet(sys.argv[2]);"
+        "same = (model.predict_proba(pool) == model.predict_proba(pool.to_pandas())).all();"
+        "print(same, *model.predict(pool))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, done.files[0], tmp_path / "pool.parquet"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    same, *labels = ran.stdout.split()
+    assert same == "True"
+    assert labels == campaign.predict(pool)["prediction"].to_list()
+
+
+def test_onnx_agrees_on_mixed_columns_and_on_what_the_log_has_not(campaign: Campaign, tmp_path: Path) -> None:
+    done = export(campaign, tmp_path)
+    pipeline = joblib.load(done.files[0])
+    pool = campaign.pool_frame
+    nothing = pl.DataFrame({name: [None] for name in pool.columns}, schema=pool.schema)
+    other = pool[:5].with_columns(pl.lit("region 99").alias("region"))
+    for frame in (pool, nothing, other):
+        label, probabilities = run_onnx(done.files[1], pipeline, frame)
+        np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=0.0, atol=TOLERANCE)
+        assert label.tolist() == pipeline.predict(frame).tolist()
+
+
+def test_the_ledger_has_every_label_with_its_probability(campaign: Campaign, tmp_path: Path) -> None:
+    frame = pl.read_parquet(export(campaign, tmp_path).files[-1])
+    labels = frame.filter(pl.col("kind").is_in(["answered", "corrected"])).unique("id", keep="last")
+    state = campaign.state
+    assert set(labels.select("id", "round", "rule", "probability", "label", "actor").iter_rows()) == {
+        (row.id, row.round, row.rule, row.probability, row.label, row.by) for row in state.answered()
+    }
+    assert frame["event"].n_unique() == len(campaign.ledger.events(campaign.id))
+    kinds = dict(frame["kind"].value_counts().iter_rows())
+    assert kinds == {
+        "started": 1, "planned": 20, "leased": 20, "answered": 19, "skipped": 1, "corrected": 1, "invited": 1,
+    }  # fmt: skip
+    planned = frame.filter(kind="planned")
+    values = {id: json.loads(details)["values"] for id, details in planned.select("id", "details").iter_rows()}
+    assert values == {row.id: row.values for row in state.rows.values()}
+    assert frame["at"].is_sorted() and frame.schema["at"] == pl.Datetime("us", "UTC")
+    assert "token" not in "".join(frame["details"].drop_nulls())
+    corrected = frame.filter(kind="corrected").row(0, named=True)
+    assert {corrected["was"], corrected["label"]} == {"repaid", "late"}
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_onnx_agrees_on_real_measurements(wide: bool) -> None:
+    """30 measurements of 569 tumours; once more with noise beside them, past the width at which rows are projected."""
+    X, y = load_breast_cancer(return_X_y=True)
+    if wide:
+        X = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 400))])
+    frame = pl.DataFrame(X, schema=[f"m{k}" for k in range(X.shape[1])])
+    columns = encoder(frame, dict.fromkeys(frame.columns, "number"))
+    model = BayesianLogistic(random_state=0).fit(features(columns, frame)[::2], y[::2])
+    pipeline = Pipeline([("features", columns), ("model", model)])
+    label, probabilities = run_onnx(to_onnx(pipeline), pipeline, frame)
+    np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=0.0, atol=TOLERANCE)
+    assert label.dtype == np.int64
+    assert label.tolist() == pipeline.predict(frame).tolist()
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_onnx_agrees_on_categories_alone_and_on_curves(curved: bool) -> None:
+    frame = pl.DataFrame({"x": np.random.default_rng(0).uniform(-1, 1, 300)})
+    y = np.abs(frame["x"].to_numpy()) < 0.5
+    if not curved:
+        frame = frame.select(pl.when(pl.Series(y)).then(pl.lit("in")).otherwise(pl.lit("out")).alias("x"))
+    columns = encoder(frame, {"x": "number" if curved else "category"})
+    model = BayesianLogistic(random_state=0).fit(features(columns, frame), y)
+    assert model.prior_.fourier > 0.0 or not curved
+    pipeline = Pipeline([("features", columns), ("model", model)])
+    label, probabilities = run_onnx(to_onnx(pipeline), pipeline, frame)
+    np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=0.0, atol=TOLERANCE)
+    assert label.tolist() == [str(c) for c in pipeline.predict(frame)]
+
+
+class Stub:
+    """A campaign with another model."""
+
+    def __init__(self, campaign: Campaign, model: Pipeline) -> None:
+        self.ledger, self.id, self.model = campaign.ledger, campaign.id, lambda: model
+
+
+def test_without_onnx_the_reason_is_given_and_no_old_one_stays(campaign: Campaign, tmp_path: Path) -> None:
+    export(campaign, tmp_path)
+    fitted = campaign.model()["features"]
+    other = DummyClassifier().fit(fitted.transform(campaign.pool_frame), np.arange(400) % 2)
+    done = export(Stub(campaign, Pipeline([("features", fitted), ("model", other)])), tmp_path)  # type: ignore[arg-type]
+    assert [file.name for file in done.files] == ["model.joblib", "ledger.parquet"]
+    assert done.no_onnx is not None and "got DummyClassifier" in done.no_onnx
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["ledger.parquet", "model.joblib"]
+
+
+def test_without_skl2onnx_the_reason_names_the_remedy(
+    campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "unskew.campaigns.exchange.onnx", None)
+    done = export(campaign, tmp_path)
+    assert done.no_onnx is not None and "pip install 'unskew[onnx]'" in done.no_onnx
+    assert len(done.files) == 2
+
+
+def test_nothing_half_written(campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {file.name: file.read_bytes() for file in export(campaign, tmp_path).files}
+
+    def full_disk(model: Any, path: Path, **_: Any) -> None:
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(joblib, "dump", full_disk)
+    with pytest.raises(StoreError, match=r"cannot be written to: No space left on device"):
+        export(campaign, tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_file_in_the_way_is_named(campaign: Campaign, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(InputError, match="out cannot be made"):
+        export(campaign, tmp_path / "out")

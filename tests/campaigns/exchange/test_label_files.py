@@ -1,0 +1,175 @@
+"""Files of rows that people fill in: whatever `ask` wrote can be told."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from unskew.campaigns import Campaign, Event, Rejected, State, Told
+from unskew.campaigns.exchange.label_files import answers, written
+from unskew.campaigns.telling import judge
+
+IDS = ["a", " a ", "b"]
+Make = Callable[..., Campaign]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """A campaign of a column x, a text and ids in "key", with classes, values and a further column as wanted."""
+    opened = []
+
+    def made(
+        note: str = "n", key: str = "k{}", classes: tuple[str, str] = ("no", "yes"), extra: str = "more"
+    ) -> Campaign:
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=100)
+        label = [classes[int(v > 0)] if k % 2 else None for k, v in enumerate(x)]
+        log = pl.DataFrame({"x": x, "note": ["n"] * 100, extra: x, "y": label, "q0": [0.5] * 100})
+        pool = log.select("x", pl.lit(note).alias("note"), extra, pl.Series("key", [key.format(k) for k in range(100)]))
+        log.write_parquet(tmp_path / "log.parquet")
+        pool.write_parquet(tmp_path / "pool.parquet")
+        opened.append(
+            Campaign.create(
+                tmp_path / "campaign", log=tmp_path / "log.parquet", pool=tmp_path / "pool.parquet", label="y",
+                propensity="q0", id="key", classes=classes, budget=10,
+            )
+        )  # fmt: skip
+        return opened[-1]
+
+    yield made
+    for campaign in opened:
+        campaign.close()
+
+
+def filled(campaign: Campaign, form: str, labels: list[str], folder: Path) -> Path:
+    """The file that `ask` wrote, with labels in it."""
+    text = written(campaign.ask(len(labels), "ann"), campaign.settings, form)
+    out = io.StringIO()
+    if form == "csv":
+        heading, *rows = csv.reader(io.StringIO(text, newline=""))
+        csv.writer(out).writerows([heading, *([*row[:-1], label] for row, label in zip(rows, labels, strict=True))])
+    else:
+        for line, label in zip(text.removesuffix("\n").split("\n"), labels, strict=True):
+            out.write(json.dumps({**json.loads(line), "label": label}, ensure_ascii=False) + "\n")
+    path = folder / f"rows.{form}"
+    path.write_text(out.getvalue(), encoding="utf-8", newline="")
+    return path
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("odd", "labels"),
+    [
+        ({"note": "one\u2028two\x85three\x0bfour"}, ["yes", "no"]),
+        ({"note": "z" * 140_000}, ["yes", "no"]),
+        ({"note": 'a "quoted"; one\r\nand\tanother'}, ["yes", "no"]),
+        ({"note": "one\rtwo"}, ["yes", "no"]),
+        ({"key": "  k{}   "}, ["yes", "no"]),
+        ({"classes": ("no ", " yes")}, ["no ", " yes"]),
+        ({"classes": ("Play", "Skip")}, ["Skip", "Play"]),
+        ({"extra": "a;b;c;d;e;f;g"}, ["yes", "no"]),
+        ({"extra": "\t\t\t\t\t"}, ["yes", "no"]),
+    ],
+)
+def test_what_was_asked_can_be_told(
+    form: str, odd: dict[str, Any], labels: list[str], make: Make, tmp_path: Path
+) -> None:
+    limit = csv.field_size_limit(1_000_000)  # to fill the file in
+    campaign = make(**odd)
+    file = filled(campaign, form, labels, tmp_path)
+    csv.field_size_limit(131_072)
+    records, empty = answers(file, campaign.settings)
+    assert empty == 0
+    assert campaign.tell(records, "ann") == Told(answered=2)
+    assert sorted(str(row.label).strip() for row in campaign.state.answered()) == sorted(map(str.strip, labels))
+    csv.field_size_limit(max(limit, 131_072))
+
+
+def test_ids_and_classes_are_taken_as_written_first_and_then_without_blanks() -> None:
+    rows = [{"id": id, "place": k, "rule": "audit", "probability": 0.5, "values": {}} for k, id in enumerate(IDS)]
+    planned = Event(1, "2026-01-01T00:00:00+00:00", "planned", "", {"round": 1, "rows": rows, "rest": 3, "model": ""})
+    state = State(budget=10).replay([planned])
+
+    def told(*records: tuple[int, str, str]) -> list[tuple[str, str]]:
+        now = datetime(2026, 1, 1, tzinfo=UTC)
+        drafts, _ = judge(state, records, ["no ", "yes"], actor="ann", now=now, in_pool=lambda ids: {"c  "} & {*ids})
+        return [(body["id"], body["label"]) for _, body in drafts]
+
+    assert told((1, "a", "no"), (2, " a ", "NO "), (3, " b", "yes ")) == [("a", "no "), (" a ", "no "), ("b", "yes")]
+    for id, words in (("c  ", "row 'c  ' was never asked for"), (" d ", "unknown id 'd'")):
+        with pytest.raises(Rejected, match=words):
+            told((1, id, "yes"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "key,y\n{},yes\n",
+        "key;y;x\n{} ; YES;1\n",
+        "y\tkey\nyes\t {}\n",
+        '"key";"y"\n"{}";"yes"\n',
+        "id,label\r\n{},yes\r\n",
+    ],
+)
+def test_files_as_people_save_them(text: str, make: Make, tmp_path: Path) -> None:
+    campaign = make()
+    (row,) = campaign.ask(1, "ann")
+    file = tmp_path / "rows.csv"
+    file.write_text(text.format(row.id), newline="")
+    assert campaign.tell(answers(file, campaign.settings)[0], "ann") == Told(answered=1)
+    assert campaign.row(row.id).label == "yes"
+
+
+def test_skips_and_rows_not_filled_in(make: Make, tmp_path: Path) -> None:
+    campaign = make()
+    file = filled(campaign, "csv", ["SKIP ", " ", "Yes"], tmp_path)
+    records, empty = answers(file, campaign.settings)
+    assert empty == 1
+    assert campaign.tell(records, "ann") == Told(answered=1, skipped=1)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_every_problem_of_a_file_is_listed_by_line(form: str, make: Make, tmp_path: Path) -> None:
+    campaign = make()
+    first, second, third = (row.id for row in campaign.ask(3, "ann"))
+    before = campaign.ledger.events(campaign.id)
+    lines = {
+        "csv": ["key,y", "nobody,yes", f"{first},yes,extra", f"{second},maybe", f"{third},yes"],
+        "jsonl": ["", '{"id": "nobody", "label": "yes"}', '{"id": 7', f'{{"id": "{second}", "label": "maybe"}}'],
+    }
+    file = tmp_path / f"rows.{form}"
+    file.write_text("\n".join(lines[form]))
+    with pytest.raises(Rejected) as refused:
+        campaign.tell(answers(file, campaign.settings)[0], "ann")
+    wanted = [(2, "unknown id 'nobody'"), (3, "Correct the line"), (4, "must be 'no' or 'yes'")]
+    assert [line for line, _ in refused.value.problems] == [line for line, _ in wanted]
+    assert all(words in told for (_, words), (_, told) in zip(wanted, refused.value.problems, strict=True))
+    assert campaign.ledger.events(campaign.id) == before
+
+
+@pytest.mark.parametrize("formula", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_spreadsheet_runs_no_value_as_a_formula(formula: str, make: Make, tmp_path: Path) -> None:
+    campaign = make(note=formula, key="-{}")
+    file = filled(campaign, "csv", ["yes"], tmp_path)
+    with open(file, newline="") as opened:
+        heading, row = csv.reader(opened)
+    shown = dict(zip(heading, row, strict=True))
+    assert shown["note"] == f"'{formula}"
+    assert shown["key"].startswith("-")  # ids are read back
+    assert float(shown["x"]) == campaign.row(shown["key"]).values["x"]
+    assert campaign.tell(answers(file, campaign.settings)[0], "ann") == Told(answered=1)
+
+
+def test_a_negative_number_is_written_as_it_is(make: Make) -> None:
+    campaign = make()
+    rows = campaign.ask(10, "ann")
+    assert any(row.values["x"] < 0 for row in rows)
+    table = list(csv.DictReader(io.StringIO(written(rows, campaign.settings))))
+    assert [float(row["x"]) for row in table] == [row.values["x"] for row in rows]

@@ -1,0 +1,118 @@
+"""The model of a campaign: the same wherever it is fitted, and whatever the cache holds."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from campaign_folder import told, truth
+from unskew.campaigns import Campaign
+from unskew.errors import StoreError
+
+
+def test_values_in_the_ledger_are_those_of_the_pool(campaign):
+    from unskew.campaigns.tables.encoding import from_plain
+
+    rows = campaign.ask(20, "ann")
+    places = [campaign.row(row.id).place for row in rows]
+    again = from_plain([row.values for row in rows], campaign.settings["types"])
+    assert again.equals(campaign.pool_frame[places].select(again.columns))
+
+
+REFIT = """
+import sys, numpy as np, polars as pl, hashlib
+from unskew.campaigns import Campaign
+with Campaign.open(sys.argv[1]) as campaign:
+    model = campaign.model()
+    print(hashlib.sha256(campaign.method().model_.posterior_.mode.tobytes()).hexdigest())
+    print(hashlib.sha256(model.predict_proba(pl.read_parquet(sys.argv[2])).tobytes()).hexdigest())
+    print(campaign.digest())
+"""
+
+
+def test_ledger_and_log_refit_the_very_same_model_elsewhere(folder, tables, clock, tmp_path):
+    with Campaign.open(folder, now=clock) as campaign:
+        for name in ("ann", "bob", "eve"):
+            rows = campaign.ask(8, name)
+            campaign.tell([*told(rows)[:6], (7, rows[6].id, None)], name)
+        campaign.tell([(1, rows[0].id, "0" if truth(rows[0]) == "1" else "1")], "eve", force_correct=True)
+        campaign.model()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("campaign.json", "ledger.sqlite", "log.parquet"):
+        if (folder / name).exists():
+            shutil.copy(folder / name, elsewhere)
+
+    def refit(at, threads):
+        env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        command = [sys.executable, "-c", REFIT, str(at), str(tables / "pool.parquet")]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+
+    assert refit(elsewhere, "2") == refit(folder, "1")  # the second from its cache, after five fits in another process
+    with Campaign.open(elsewhere, now=clock) as moved:
+        assert len(moved.hand_out(2, "ann")) == 1
+        with pytest.raises(StoreError, match="pool.parquet is missing"):
+            moved.ask(30, "ann")
+
+
+def test_a_broken_or_missing_cache_is_made_again(folder, clock):
+    with Campaign.open(folder, now=clock) as campaign:
+        rows = campaign.ask(6, "ann")
+        campaign.tell(told(rows), "ann")
+        before = campaign.predict(campaign.pool_frame)
+    for file in (folder / "cache").iterdir():
+        file.write_bytes(file.read_bytes()[:100])
+    with Campaign.open(folder, now=clock) as campaign:
+        assert campaign.predict(campaign.pool_frame).equals(before)
+        assert len(campaign.ask(4, "ann")) == 4
+    shutil.rmtree(folder / "cache")
+    with Campaign.open(folder, now=clock) as campaign:
+        assert campaign.predict(campaign.pool_frame).equals(before)
+        assert len(campaign.ask(4, "ann")) == 4
+
+
+def test_a_pool_in_another_order_is_refused(folder, clock):
+    """Although its features are in the cache; a file that was only touched is not."""
+    pool = folder / "pool.parquet"
+    os.utime(pool)
+    with Campaign.open(folder, now=clock) as campaign:
+        assert len(campaign.ask(3, "ann")) == 3
+    assert list((folder / "cache").glob("features-*.npy"))
+    pl.read_parquet(pool).sort("x0").write_parquet(pool)
+    with Campaign.open(folder, now=clock) as campaign:
+        with pytest.raises(StoreError, match=r"pool.parquet is not the file the campaign began with"):
+            campaign.ask(10, "ann")
+        assert campaign.status().rounds == 1
+
+
+def test_a_pool_is_not_hashed_again_while_its_size_and_time_are_the_same(folder, clock, monkeypatch):
+    with Campaign.open(folder, now=clock) as campaign:
+        campaign.ask(3, "ann")
+    monkeypatch.setattr("unskew.campaigns.folder.digest", lambda path: 1 / 0)
+    with Campaign.open(folder, now=clock) as campaign:
+        assert len(campaign.ask(5, "ann")) == 5
+    os.utime(folder / "pool.parquet")
+    with Campaign.open(folder, now=clock) as campaign, pytest.raises(ZeroDivisionError):
+        campaign.ask(9, "ann")
+
+
+def test_features_of_other_settings_are_not_taken_for_these(folder, clock):
+    with Campaign.open(folder, now=clock) as campaign:
+        campaign.settings["pool_sha256"] = "another"
+        with pytest.raises(StoreError, match="not the file"):
+            campaign.error()
+    (kept,) = (folder / "cache").glob("features-*.npy")
+    kept.rename(kept.with_name("features-of-an-earlier-version.npy"))
+    with Campaign.open(folder, now=clock) as campaign:
+        campaign.ask(3, "ann")
+    assert list((folder / "cache").glob("features-*.npy")) == [kept]
+
+
+def test_predict_gives_id_class_and_probability(campaign):
+    found = campaign.predict(campaign.pool_frame)
+    assert found.columns == ["loan", "prediction", "probability"]
+    assert set(found["prediction"]) == {"0", "1"}
+    assert found["probability"].is_between(0, 1).all()

@@ -1,0 +1,136 @@
+"""The report of a campaign: what it says, and that it stands alone."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from campaign_folder import make
+from unskew.campaigns import Campaign
+from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, bank, truth
+from unskew.campaigns.report.report import gather, render, write_report
+
+VOID = {"meta", "link", "br", "path", "use", "rect", "img"}
+
+
+class Page(HTMLParser):
+    """Its text, its addresses, and whether its tags are in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.addresses: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "data")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data.replace("\u00a0", " ").split()
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """60 labels by two people, one row skipped, one answer corrected."""
+    folder = tmp_path_factory.mktemp("report") / "A & <b>ank"
+    made = Campaign.create(
+        folder, log=LOG, pool=POOL, label=LABEL, propensity=PROPENSITY, id=ID, budget=100, audit=0.25
+    )
+    known = truth()
+    for who in ("ann", "ben"):
+        rows = made.ask(30, who)
+        made.tell([(k, row.id, known[row.id]) for k, row in enumerate(rows)], who)
+        made.close_due()
+    first = made.ask(1, "ann")[0]
+    made.skip(first.id, "ann")
+    made.tell([(1, rows[0].id, next(c for c in ("yes", "no") if c != known[rows[0].id]))], "ann", force_correct=True)
+    made.close_due()
+    return made
+
+
+def test_it_says_everything_and_needs_nothing(campaign: Campaign, tmp_path: Path) -> None:
+    headline = write_report(campaign, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    page = Page(text)
+    assert page.open == []
+    assert all(address.startswith(("#", "data:")) for address in page.addresses)
+    assert not re.search(r"url\(['\"]?(?!#)", text) and "@import" not in text and "<script" not in text
+    assert re.fullmatch(
+        r"The model is wrong on \d+ % of everyone, 95 % interval \d+ to \d+ %, from 60 labels of 100\.", headline
+    )
+    assert headline in page.text
+    for words in (
+        "A & <b>ank", "60 of 100", "1 skipped", "2 people", "employment is not permanent",
+        "given , in the column granted_with", "holds 1 , as it should", "customer_since (date)", "Assumed", "Not for",
+        campaign.settings["log_sha256"], campaign.method().log_.classes[1], "right where it says “yes”",
+    ):  # fmt: skip
+        assert words in page.text
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_its_counts_are_those_of_the_ledger(campaign: Campaign) -> None:
+    facts = gather(campaign)
+    answered = campaign.state.answered()
+    assert sum(facts["rules"].values()) == 60
+    assert sum(spot.chosen for spot in facts["spots"]) <= facts["rules"]["chosen"]
+    inside = facts["spots"][0]
+    assert inside.share_before < inside.share_now < inside.population_share
+    assert {worker.name: sum(worker.labels.values()) for worker in facts["workers"]} == {
+        name: sum(row.by == name for row in answered) for name in ("ann", "ben")
+    }
+    assert {worker.name: (worker.skipped, worker.corrections) for worker in facts["workers"]} == {
+        "ann": (1, 1),
+        "ben": (0, 0),
+    }
+    labels = [point.labels for point in facts["points"]]
+    assert labels == sorted(set(labels)) and labels[0] == 0 and labels[-1] == 60
+
+
+def test_the_same_ledger_gives_the_same_page(campaign: Campaign) -> None:
+    with Campaign.open(campaign.folder.path) as again:
+        assert render(gather(again)) == render(gather(campaign))
+
+
+def test_before_the_first_label_and_with_estimated_propensities(tmp_path: Path) -> None:
+    pl.read_csv(LOG).drop(PROPENSITY).write_csv(tmp_path / "log.csv")
+    made = Campaign.create(tmp_path / "bank", log=tmp_path / "log.csv", pool=POOL, label=LABEL, id=ID, budget=10)
+    with made:
+        write_report(made, tmp_path / "report.html")
+    text = Page((tmp_path / "report.html").read_text()).text
+    assert "Propensities were estimated, not recorded." in text and "Nobody yet." in text
+    assert "from 0 labels of 10" in text
+
+
+def test_a_campaign_that_was_skipped_through_is_not_called_done(tables: Path, tmp_path: Path) -> None:
+    with make(tables, tmp_path / "skipped", budget=30) as campaign:
+        rows = campaign.ask(5, "ann")
+        campaign.tell([(k, row.id, "1") for k, row in enumerate(rows)], "ann")
+        while rows := campaign.ask(25, "eve"):
+            campaign.tell([(k, row.id, None) for k, row in enumerate(rows)], "eve")
+        headline = write_report(campaign, tmp_path / "report.html")
+    told = "from 5 labels of 30. No row is left: 395 were skipped, 5 of 30 labels spent."
+    assert headline.endswith(told)
+    text = Page((tmp_path / "report.html").read_text()).text
+    assert told in text and "eve 0 0 395 0" in text
+
+
+def test_the_example_is_what_its_script_makes(tmp_path: Path) -> None:
+    bank.write(tmp_path)
+    for file in (LOG, POOL):
+        assert (tmp_path / file.name).read_text() == file.read_text()

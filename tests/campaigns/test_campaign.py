@@ -1,0 +1,471 @@
+"""The rules of a campaign, over SQLite and a real PostgreSQL: real files, and a clock that is set by hand."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from campaign_folder import replayed, told, truth
+from unskew.campaigns import Campaign, Rejected
+from unskew.errors import InputError, StoreError
+
+
+def test_ask_tell_ask(campaign):
+    rows = campaign.ask(10, "ann")
+    assert len({row.id for row in rows}) == 10
+    assert all(1000 <= int(row.id) < 1400 for row in rows)
+    assert {row.rule for row in rows} == {"chosen", "audit"}
+    assert all((row.probability == 1.0) == (row.rule == "chosen") for row in rows)
+    assert set(rows[0].values) == {"loan", "x0", "x1", "region", "member", "since", "seen"}
+    assert campaign.ask(10, "ann") == rows  # again, before she answered: the same
+    done = campaign.tell(told(rows), "ann")
+    assert (done.answered, done.repeated) == (10, 0)
+    more = campaign.ask(10, "ann")
+    assert not {row.id for row in more} & {row.id for row in rows}
+    assert more[0].round == 2
+    status = campaign.status()
+    assert (status.spent, status.leased, status.left, status.rounds) == (10, 10, 40, 2)
+    assert replayed(campaign) == campaign.state
+
+
+def test_audit_probabilities_are_those_of_the_draw(campaign):
+    rows = campaign.ask(10, "ann")
+    drawn = [row for row in rows if row.rule == "audit"]
+    rest = campaign.state.batches[0].rest
+    assert rest == 400 - (10 - len(drawn))
+    assert all(row.probability == len(drawn) / rest for row in drawn)
+
+
+def test_two_people_never_hold_the_same_row(campaign):
+    mine, hers = campaign.ask(10, "ann"), campaign.ask(10, "bob")
+    assert not {row.id for row in mine} & {row.id for row in hers}
+    campaign.tell(told(hers), "bob")
+    assert campaign.ask(10, "bob")[0].round == 3  # nobody waits for a slow colleague
+
+
+def test_an_expired_lease_comes_back_and_late_answers_count(campaign, clock):
+    rows = campaign.ask(5, "ann")
+    clock.on(minutes=11)
+    assert campaign.status().expired == 5
+    again = campaign.ask(5, "bob")
+    assert {row.id for row in again} == {row.id for row in rows}
+    assert len(campaign.state.batches) == 1
+    late, other = rows[0], rows[1]
+    campaign.answer(late.id, truth(late), "ann")  # late, and nobody was quicker
+    assert campaign.tell([(1, late.id, truth(late))], "bob").repeated == 1
+    campaign.answer(other.id, "1", "bob")
+    with pytest.raises(Rejected, match="bob said '1'"):
+        campaign.answer(other.id, "0", "ann")
+    assert len(campaign.hand_out(5, "bob")) == 3
+
+
+def test_a_late_skip_does_not_stand_in_the_way_of_who_has_the_row_now(campaign, clock):
+    (row,) = campaign.ask(1, "ann")
+    clock.on(minutes=11)
+    assert campaign.ask(1, "bob")[0].id == row.id
+    before = campaign.ledger.events(campaign.id)
+    done = campaign.tell([(1, row.id, None)], "ann")
+    assert (done.skipped, done.repeated) == (0, 1)
+    assert campaign.ledger.events(campaign.id) == before
+    assert campaign.tell([(1, row.id, "1")], "bob").answered == 1
+    (other,) = campaign.ask(1, "ann")
+    clock.on(minutes=11)
+    assert campaign.tell([(1, other.id, None)], "bob").skipped == 1  # nobody has it any more: a skip counts
+
+
+def test_a_label_stands_against_the_skip_of_somebody_else(campaign, clock):
+    (row,) = campaign.ask(1, "ann")
+    clock.on(minutes=11)
+    campaign.ask(1, "bob")
+    campaign.skip(row.id, "bob")
+    with pytest.raises(Rejected, match="bob said skipped"):
+        campaign.answer(row.id, "1", "bob")  # ones own is a mistake until it is said to be none
+    done = campaign.tell([(1, row.id, "1")], "ann")
+    assert (done.answered, done.corrected) == (1, 0)
+    kept = campaign.row(row.id)
+    assert (kept.status, kept.label, kept.by) == ("answered", "1", "ann")
+    assert (campaign.status().spent, campaign.status().skipped) == (1, 0)
+    assert campaign.undo("bob") is None
+    assert replayed(campaign) == campaign.state
+    last = campaign.ask(59, "ann")[0]
+    campaign.skip(last.id, "ann")
+    assert len(campaign.ask(1, "bob")) == 1
+    with pytest.raises(Rejected, match="place in the budget is taken"):
+        campaign.answer(last.id, "1", "bob")
+
+
+def test_asking_again_renews_a_lease_that_runs_out(campaign, clock):
+    first = campaign.ask(3, "ann")
+    clock.on(minutes=4)
+    assert campaign.ask(3, "ann") == first
+    clock.on(minutes=4)
+    renewed = campaign.ask(3, "ann")
+    assert [r.id for r in renewed] == [r.id for r in first]
+    assert renewed[0].lease_until == clock() + timedelta(minutes=10)
+
+
+def test_the_budget_is_never_overspent(campaign):
+    rows = campaign.ask(100, "ann")
+    assert len(rows) == 60
+    assert campaign.ask(5, "bob") == [] and not campaign.plan(5)
+    for row in rows[:2]:
+        campaign.skip(row.id, "ann")
+    assert len(campaign.ask(5, "bob")) == 2  # a skip gives its place back
+    with pytest.raises(InputError, match="place in the budget is taken"):
+        campaign.undo("ann")
+    with pytest.raises(Rejected, match="place in the budget is taken"):
+        campaign.tell([(1, rows[0].id, "1")], "ann", force_correct=True)
+    assert campaign.status().left == 0
+
+
+def test_tell_is_idempotent(campaign):
+    rows = campaign.ask(10, "ann")
+    campaign.tell(told(rows), "ann")
+    before = campaign.ledger.events(campaign.id)
+    assert campaign.tell(told(rows), "ann").repeated == 10
+    assert campaign.tell(told(rows) * 2, "bob").repeated == 20
+    assert campaign.ledger.events(campaign.id) == before
+
+
+def test_a_bad_file_is_refused_whole_with_every_problem_by_line(campaign):
+    rows = campaign.ask(6, "ann")
+    campaign.answer(rows[0].id, "1", "ann")
+    never = next(str(k) for k in range(1000, 1400) if str(k) not in campaign.state.rows)
+    before = campaign.ledger.events(campaign.id)
+    with pytest.raises(Rejected) as caught:
+        campaign.tell(
+            [
+                (2, rows[1].id, "1"),
+                (3, "nonsense", "1"),
+                (4, never, "0"),
+                (5, rows[2].id, "maybe"),
+                (6, rows[0].id, "0"),
+                (7, rows[1].id, "0"),
+                (8, rows[0].id, None),
+            ],
+            "bob",
+        )
+    assert [line for line, _ in caught.value.problems] == [3, 4, 5, 6, 7, 8]
+    wanted = ["unknown id", "never asked", "must be '0' or '1'", "ann said '1'", "in line 2", "skipped here and '0' in"]
+    for words, (_, what) in zip(wanted, caught.value.problems, strict=True):
+        assert words in what
+    assert campaign.ledger.events(campaign.id) == before
+    assert campaign.status().spent == 1
+
+
+def test_labels_may_be_written_as_numbers(campaign):
+    (row,) = campaign.ask(1, "ann")
+    campaign.answer(row.id, "1.0", "ann")
+    assert campaign.row(row.id).label == "1"
+
+
+def test_force_correct(campaign):
+    rows = campaign.ask(3, "ann")
+    campaign.tell([(1, rows[0].id, "1"), (2, rows[1].id, None), (3, rows[2].id, "0")], "ann")
+    done = campaign.tell([(1, rows[0].id, "0"), (2, rows[1].id, "1"), (3, rows[2].id, None)], "bob", force_correct=True)
+    assert done.corrected == 3
+    kept = [campaign.row(row.id) for row in rows]
+    assert [(r.status, r.label, r.by) for r in kept] == [
+        ("answered", "0", "bob"), ("answered", "1", "bob"), ("skipped", None, "bob"),
+    ]  # fmt: skip
+    assert (campaign.status().spent, campaign.status().skipped) == (2, 1)
+    assert campaign.ledger.events(campaign.id)[-3].body == {"id": rows[0].id, "label": "0", "was": "1"}
+    assert replayed(campaign) == campaign.state
+
+
+def test_undo_takes_back_ones_own_last_answer(campaign):
+    rows = campaign.ask(3, "ann")
+    campaign.answer(rows[0].id, "1", "ann")
+    campaign.skip(rows[1].id, "ann")
+    assert campaign.undo("bob") is None
+    assert campaign.undo("ann").id == rows[1].id
+    assert campaign.undo("ann").id == rows[0].id
+    assert campaign.undo("ann") is None
+    assert {row.id for row in campaign.hand_out(3, "ann")} == {row.id for row in rows}
+    assert (campaign.status().spent, campaign.status().skipped) == (0, 0)
+    campaign.answer(rows[0].id, "0", "ann")
+    assert campaign.row(rows[0].id).label == "0"
+    assert replayed(campaign) == campaign.state
+
+
+def test_undo_passes_over_a_skip_whose_place_is_taken(campaign):
+    rows = campaign.ask(60, "ann")
+    campaign.answer(rows[0].id, "1", "ann")
+    campaign.skip(rows[1].id, "ann")
+    assert campaign.plan(1)
+    with pytest.raises(InputError, match="place in the budget is taken"):
+        campaign.undo("ann", rows[1].id)
+    for id in (None, rows[0].id):
+        assert campaign.undo("ann", id).id == rows[0].id
+        campaign.answer(rows[0].id, "0", "ann")
+    assert campaign.row(rows[1].id).status == "skipped"
+    assert replayed(campaign) == campaign.state
+
+
+def test_undo_of_a_certain_row_may_be_said_twice_and_that_row_comes_first(campaign):
+    rows = campaign.ask(4, "ann")
+    campaign.tell(told(rows[:3]), "ann")
+    with pytest.raises(InputError, match="only your last answer"):
+        campaign.undo("ann", rows[1].id)
+    for _ in range(2):
+        assert campaign.undo("ann", rows[2].id).id == rows[2].id
+        assert campaign.status().spent == 2
+    assert campaign.undo("ann", rows[1].id).id == rows[1].id
+    assert [row.id for row in campaign.hand_out(4, "ann")] == [rows[1].id, rows[2].id, rows[3].id]
+    with pytest.raises(InputError, match="only your last answer"):
+        campaign.undo("bob", rows[1].id)
+    assert replayed(campaign) == campaign.state
+
+
+def test_answers_in_and_the_next_rows_out_in_one_transaction(campaign):
+    campaign.plan(6)
+    first = campaign.hand_out(2, "ann")
+    before = len(campaign.ledger.events(campaign.id))
+    done, after = campaign.exchange(told(first), 2, "ann")
+    assert done.answered == 2 and not {row.id for row in after} & {row.id for row in first}
+    assert len(campaign.ledger.events(campaign.id)) == before + 3
+    assert campaign.exchange(told(first), 2, "ann")[1] == after  # sent again: nothing new
+    with pytest.raises(Rejected):
+        campaign.exchange([(1, after[0].id, "1"), (2, "nonsense", "1")], 2, "ann")
+    with pytest.raises(InputError, match="n must be at least 1"):
+        campaign.exchange(told(after), 0, "ann")
+    assert campaign.status().spent == 2
+    assert replayed(campaign) == campaign.state
+
+
+def test_a_refusal_costs_no_replay(campaign, monkeypatch):
+    rows = campaign.ask(3, "ann")
+    kept = campaign.state
+    with pytest.raises(Rejected):
+        campaign.answer("nonsense", "1", "ann")
+    assert campaign.state is kept
+    monkeypatch.setattr("unskew.campaigns.ledger.live.Transaction.append_all", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        campaign.tell(told(rows), "ann")
+    assert campaign.state is not kept and campaign.state == kept
+
+
+def test_what_was_written_and_not_committed_is_forgotten(campaign, monkeypatch):
+    rows = campaign.ask(3, "ann")
+    before = replayed(campaign)
+    from unskew.campaigns.ledger.live import Transaction
+
+    append = Transaction.append_all
+
+    def fail_after(self, events):
+        append(self, events)
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Transaction, "append_all", fail_after)
+    with pytest.raises(StoreError, match="disk is full"):
+        campaign.tell(told(rows), "ann")
+    assert campaign.state == before == replayed(campaign)
+
+
+def test_a_round_closes_when_all_is_answered_skipped_or_expired(campaign, clock):
+    rows = campaign.ask(6, "ann")
+    assert campaign.close_due() == 0
+    campaign.tell([*told(rows[:4]), (5, rows[4].id, None)], "ann")
+    assert campaign.close_due() == 0
+    clock.on(minutes=10)
+    assert campaign.close_due() == 1
+    assert campaign.close_due() == 0
+    closed = campaign.state.batches[0].closed
+    assert closed["labels"] == 4
+    (none, _), (labels, estimate) = campaign.history()
+    assert none == 0 and labels == 4 and estimate.low <= estimate.value <= estimate.high
+    assert campaign.status().error["value"] == estimate.value
+    campaign.answer(rows[5].id, truth(rows[5]), "ann")  # counts from the next fit on
+    assert campaign.method().labels_ == 5
+
+
+def told_error(campaign):
+    """(labels, value) of the error that status and history tell, once what is due is closed."""
+    campaign.close_due()
+    labels, estimate = campaign.history()[-1]
+    assert campaign.status().error["value"] == estimate.value
+    return labels, estimate.value
+
+
+def wrong(rows):
+    return [(line, id, "0" if label == "1" else "1") for line, id, label in told(rows)]
+
+
+def test_a_round_that_closed_closes_again_when_its_answers_change(campaign, clock):
+    """The error that is told is that of the labels there are: after late answers, a correction, an undo."""
+    rows = campaign.ask(20, "ann")
+    clock.on(minutes=10)
+    assert campaign.close_due() == 1
+    campaign.tell(wrong(rows), "ann")
+    assert campaign.status().closed == 0
+    assert told_error(campaign) == (20, campaign.error().value)
+    before = campaign.error().value
+    campaign.tell(told(rows), "ann", force_correct=True)
+    assert told_error(campaign) == (20, campaign.error().value)
+    assert campaign.error().value < before
+    campaign.undo("ann")
+    assert campaign.close_due() == 0  # somebody is at it
+    campaign.answer(rows[-1].id, wrong(rows)[-1][2], "ann")
+    assert told_error(campaign) == (20, campaign.error().value)
+    assert campaign.close_due() == 0
+    assert replayed(campaign) == campaign.state
+
+
+def test_the_error_told_last_is_that_of_the_labels_there_are(campaign):
+    """Also when they have become fewer."""
+    rows = campaign.ask(20, "ann")
+    campaign.tell(told(rows), "ann")
+    assert told_error(campaign)[0] == 20
+    campaign.tell([(k, row.id, None) for k, row in enumerate(rows[:10])], "ann", force_correct=True)
+    assert told_error(campaign) == (10, campaign.error().value)
+    campaign.tell([(k, row.id, None) for k, row in enumerate(rows)], "ann", force_correct=True)
+    campaign.tell(told(campaign.ask(4, "ann")), "ann")
+    assert told_error(campaign) == (4, campaign.error().value)
+    assert [labels for labels, _ in campaign.history()] == [0, 4]
+    assert replayed(campaign) == campaign.state
+
+
+def test_a_round_is_not_closed_with_labels_that_changed_meanwhile(folder, campaign, clock, monkeypatch):
+    rows, others = campaign.ask(4, "ann"), campaign.ask(4, "bob")
+    clock.on(minutes=10)
+    fitting = campaign._rounds.fitting
+    real, changes = fitting.error, [told(rows[:2]), told(others)]
+
+    def slow(answered, asked):
+        found = real(answered, asked)
+        if changes:
+            with Campaign.open(folder, now=clock) as other:
+                other.tell(changes.pop(0), "eve")
+                if not changes:
+                    other.close_due()
+        return found
+
+    monkeypatch.setattr(fitting, "error", slow)
+    assert campaign.close_due() == 0  # the other closed them, with all labels
+    assert [batch.closed["labels"] for batch in campaign.state.batches] == [6, 6]
+    assert not changes and list(campaign.state.errors) == [0, 6]
+
+
+def test_planned_rows_wait_for_whoever_asks(campaign):
+    assert campaign.hand_out(5, "ann") == []
+    assert campaign.plan(8)
+    assert len(campaign.hand_out(5, "ann")) == 5
+    assert len(campaign.hand_out(5, "bob")) == 3
+    assert len(campaign.state.batches) == 1
+
+
+def test_a_plan_that_came_too_late_is_thrown_away(folder, campaign, clock, monkeypatch):
+    draft = campaign._rounds._draft
+
+    def slow(k):
+        found = draft(k)
+        if len(campaign.state.batches) == 0:
+            with Campaign.open(folder, now=clock) as other:
+                monkeypatch.setattr(other.folder, "planning", nullcontext)
+                other.ask(4, "bob")
+        return found
+
+    monkeypatch.setattr(campaign._rounds, "_draft", slow)
+    rows = campaign.ask(4, "ann")
+    assert [(b.number, len(b.ids)) for b in campaign.state.batches] == [(1, 4), (2, 4)]
+    assert {row.round for row in rows} == {2}
+
+
+def test_ten_annotators_at_once(folder):
+    """Never the same row, never past the budget, no answer lost; each with her own connection to the ledger."""
+
+    def work(name):
+        mine = []
+        with Campaign.open(folder) as own:
+            while rows := own.ask(3, name):
+                own.tell(told(rows), name)
+                mine += [row.id for row in rows]
+        return mine
+
+    with ThreadPoolExecutor(10) as pool:
+        answered = list(pool.map(work, [f"annotator {k}" for k in range(10)]))
+    ids = [id for mine in answered for id in mine]
+    assert len(ids) == len(set(ids)) == 60
+    with Campaign.open(folder) as campaign:
+        status = campaign.status()
+        assert (status.spent, status.left, status.open) == (60, 0, 0)
+        assert sum(work.answered for work in status.annotators.values()) == 60
+        for k, mine in enumerate(answered):
+            assert all(campaign.row(id).by == f"annotator {k}" for id in mine)
+
+
+def test_ten_threads_share_one_object(campaign):
+    campaign.plan(40)
+
+    def work(name):
+        mine = []
+        while rows := campaign.hand_out(1, name):
+            campaign.answer(rows[0].id, truth(rows[0]), name)
+            mine.append(rows[0].id)
+            campaign.status()
+        return mine
+
+    with ThreadPoolExecutor(10) as pool:
+        ids = [id for mine in pool.map(work, [f"t{k}" for k in range(10)]) for id in mine]
+    assert len(ids) == len(set(ids)) == 40 == campaign.status().spent
+    assert replayed(campaign) == campaign.state
+
+
+def test_rows_of_somebody_revoked_are_free_at_once(campaign):
+    campaign.invite("eve")
+    rows = campaign.ask(60, "eve")
+    campaign.answer(rows[0].id, "1", "eve")
+    campaign.revoke("eve")
+    assert campaign.status().waiting == 59
+    assert [row.id for row in campaign.ask(5, "bob")] == [row.id for row in rows[1:6]]
+    assert campaign.row(rows[0].id).by == "eve"
+    assert replayed(campaign) == campaign.state
+
+
+def test_tokens(campaign):
+    token = campaign.invite("ann", "annotator")
+    assert campaign.who(token) == ("ann", "annotator")
+    assert token not in json.dumps([event.body for event in campaign.ledger.events(campaign.id)])
+    newer = campaign.invite("ann", "admin")
+    assert campaign.who(token) is None and campaign.who(newer) == ("ann", "admin")
+    campaign.revoke("ann")
+    assert campaign.who(newer) is None
+    with pytest.raises(InputError, match="nobody named 'ann'"):
+        campaign.revoke("ann")
+    with pytest.raises(InputError, match="unknown role 'boss'"):
+        campaign.invite("bob", "boss")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 101])
+def test_names_must_be_such(campaign, name):
+    with pytest.raises(InputError, match="1 to 100 characters"):
+        campaign.ask(1, name)
+
+
+def test_when_all_was_skipped_it_is_said_so(campaign, monkeypatch):
+    rows = campaign.ask(2, "ann")
+    campaign.answer(rows[0].id, "1", "ann")
+    campaign.skip(rows[1].id, "eve")
+    assert campaign.status().ended is None
+    campaign.skip(rows[1].id, "ann")
+    assert campaign.status().ended is None
+    monkeypatch.setitem(campaign.settings, "pool_rows", 2)
+    status = campaign.status()
+    assert status.ended == "No row is left: 1 was skipped, 1 of 60 labels spent."
+    assert status.annotators["ann"].skipped == 1
+
+
+def test_no_rows_is_not_a_question(campaign):
+    with pytest.raises(InputError, match="n must be at least 1"):
+        campaign.ask(0, "ann")
+
+
+def test_a_store_that_goes_away_and_comes_back(folder, campaign, request):
+    rows = campaign.ask(3, "ann")
+    if "store" in json.loads((folder / "campaign.json").read_text()) and not (folder / "ledger.sqlite").exists():
+        with psycopg.connect(request.getfixturevalue("postgresql_url"), autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    assert campaign.tell(told(rows), "ann").answered == 3

@@ -1,0 +1,152 @@
+"""When to stop: the gain is what simulated labels bring, the interval the one reported; runs go on undisturbed."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from sklearn.linear_model import LogisticRegression
+
+from unskew import LoggedData, StoppingRule, Unskew
+from unskew.errors import InputError
+from unskew.experiments.datasets import load
+from unskew.experiments.simulation import simulate, simulations
+from unskew.methods import Passive, RandomLabels, StreamedUnskew, expected_gain, pool_rounds, population_error, stopping
+from unskew.methods.stopping import AHEAD, GAIN, gains
+from unskew.models.belief import Belief
+
+
+def scene(seed=0, rows=1200, policy="uniform", noise=0.05):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (rows, 4))
+    y = np.where(X @ np.array([1.0, -0.5, 0.3, 0.0]) > 0, 1.0, -1.0)
+    y[rng.random(rows) < noise] *= -1.0
+    return simulate(X, y, policy, 0.3, rng)
+
+
+def spent(method, s, budget):
+    for _ in pool_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, budget):
+        pass
+    return method
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.95])
+def test_gain_is_what_simulated_labels_bring(correlation):
+    """Draw what the labels will say of the margins, decide by it, and count the error saved."""
+    rng = np.random.default_rng(0)
+    mu, S = np.array([0.4, -0.2, 1.5]), 2.0 * np.full((3, 3), correlation) + 2.0 * (1.0 - correlation) * np.eye(3)
+    U = np.linalg.cholesky(S).T
+    asked = np.array([0])
+    c = 1.0 / (2.0 + np.exp(mu[0]) + np.exp(-mu[0]))
+    after = S - np.outer(S[0], S[0]) * c / (1.0 + c * S[0, 0])
+    moved = rng.normal(size=(400_000, 3)) * np.sqrt(np.diag(S - after)) + mu
+    link = 8.0 / np.pi
+    error = 1.0 - ndtr(np.abs(moved) / np.sqrt(link + np.diag(after)))
+    before = 1.0 - ndtr(np.abs(mu) / np.sqrt(link + np.diag(S)))
+    found = gains(Belief(mu, lambda rows: U[:, rows]), asked)
+    np.testing.assert_allclose(found, before - error.mean(axis=0), atol=4e-4)
+
+
+def test_more_labels_less_gain_and_more_ahead_more_gain():
+    s = scene()
+    few, many = (expected_gain(spent(Unskew(random_state=0), s, budget), s.X) for budget in (20, 200))
+    assert 0.0 <= many < few / 2.0
+    method = spent(Unskew(random_state=0), s, 20)
+    belief = method._model.belief(s.X)
+    assert gains(belief, np.arange(5)).sum() < gains(belief, np.arange(50)).sum()
+
+
+def test_the_default_stops_and_says_why():
+    s = scene()
+    stop = StoppingRule()(spent(Unskew(random_state=0), s, 400), s.X)
+    assert stop is not None and stop.labels == 400 and stop.value < stop.threshold == GAIN
+    assert (
+        str(stop)
+        == f"after 400 labels each of the next is expected to lower the error by {stop.value:.1e}, less than 5.0e-05"
+    )
+    assert StoppingRule()(spent(Unskew(random_state=0), s, 10), s.X) is None
+
+
+def test_width_is_that_of_the_population_error():
+    s = scene()
+    method = spent(Unskew(audit=0.5, random_state=0), s, 100)
+    found = population_error(method, s.X)
+    wide = found.high - found.low
+    assert StoppingRule(width=wide * 0.99)(method, s.X) is None
+    stop = StoppingRule(width=wide * 1.01)(method, s.X)
+    assert stop.value == pytest.approx(wide) and "no wider than" in stop.reason
+    assert "expected" in StoppingRule(width=wide * 0.99, gain=0.5)(method, s.X).reason  # either will do
+
+
+@pytest.mark.parametrize("method", [Unskew, RandomLabels])
+def test_asking_the_rule_changes_nothing(method):
+    s = scene()
+    quiet, asked = (method(random_state=1) for _ in range(2))
+    spent(quiet, s, 60)
+    for _ in pool_rounds(asked, s.log, s.X, s.q0, s.y.__getitem__, 60):
+        assert StoppingRule(gain=1e-9)(asked, s.X) == StoppingRule(gain=1e-9)(asked, s.X)
+    for one, other in zip(quiet.rounds_, asked.rounds_, strict=True):
+        assert np.array_equal(one.positions, other.positions)
+
+
+def test_no_gain_before_ten_labels_of_each_class():
+    X = np.linspace(-1.0, 1.0, 200).reshape(-1, 1)
+    y = np.where(X[:, 0] > 0.9, 1.0, -1.0)
+    for shown in (9, 10):
+        z = (y < 0) | (np.cumsum(y > 0) <= shown)
+        gain = expected_gain(Unskew(random_state=0).start(LoggedData(X, y, z, 0.9)), X)
+        assert (gain is None) == (shown < 10)
+
+
+def test_a_large_pool_is_sampled(monkeypatch):
+    s = scene(rows=4000)
+    method = spent(Unskew(random_state=0), s, 30)
+    whole = expected_gain(method, s.X)
+    monkeypatch.setattr(stopping, "LOOK_AT", 1000)
+    assert expected_gain(method, s.X) == pytest.approx(whole, rel=0.5)
+    monkeypatch.setattr(stopping, "LOOK_AT", 1)
+    assert expected_gain(method, s.X) >= 0.0
+
+
+def test_a_pool_that_is_used_up_has_no_gain():
+    s = scene(rows=200)
+    assert expected_gain(spent(Unskew(random_state=0), s, s.n), s.X) == 0.0
+    assert AHEAD < s.n
+
+
+def test_streams_and_other_models():
+    s = scene()
+    method = StreamedUnskew(random_state=0).start(s.log)
+    method.tell(s.y[method.ask(s.X, s.q0)])
+    assert expected_gain(method) >= 0.0
+    method = spent(Unskew(model=LogisticRegression(), random_state=0), s, 60)
+    assert 0.0 <= expected_gain(method, s.X) < 0.01
+
+
+def test_a_cold_start_is_not_known_well_enough():
+    s = scene()
+    cold = LoggedData(s.log.X, [None] * s.log.m, q0=s.log.q0, classes=(-1, 1))
+    rule, method = StoppingRule(width=0.9), Unskew(random_state=0).start(cold)
+    assert rule(method, s.X) is None
+    method.tell(s.y[method.ask(s.X, s.q0, k=20)])
+    assert rule(method, s.X) is not None
+
+
+def test_refusals():
+    s = scene()
+    with pytest.raises(InputError, match=r"width must be in \(0, 1\); got 2. Try 0.1"):
+        StoppingRule(width=2)
+    with pytest.raises(InputError, match=r"gain must be in \(0, 1\); got 0"):
+        StoppingRule(gain=0)
+    with pytest.raises(InputError, match="Passive has none. Use Unskew, or width= alone"):
+        StoppingRule()(Passive().start(s.log), s.X)
+
+
+def test_stops_where_little_is_left_on_real_data(data_dir):
+    """On letter the error is down after 60 labels: the rule ends there, not at once and not much later."""
+    ((s, seed),) = simulations(load("letter", data_dir), "uniform", 0.1, 5, [0])
+    method, rule, errors = Unskew(random_state=seed), StoppingRule(), {}
+    stops = []
+    for labels in pool_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, 200):
+        errors[labels] = s.error(method)
+        if rule(method, s.X):
+            stops.append(labels)
+    assert 10 < stops[0] < 150 and errors[stops[0]] < errors[200] + 0.01

@@ -1,0 +1,213 @@
+"""One contract for every method, and the released methods against their plain twins."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.linear_model import LogisticRegression
+
+import naive_protocol as naive
+from scenes import population, scene
+from unskew import IDBAL, VCDBAL, DBALw, DBALwm, LoggedData, Passive
+from unskew.errors import InputError
+from unskew.experiments.simulation import curve, horizons
+from unskew.methods import run
+from unskew.methods.streams.idbal import ReleasedSegments
+from unskew.sampling.propensity import estimated_log
+
+PAPER = [Passive, DBALw, DBALwm, IDBAL]
+ALL = [(method, variant) for method in PAPER for variant in ("released", "paper")] + [(VCDBAL, "released")]
+
+
+@pytest.mark.parametrize(("method", "variant"), ALL)
+class TestContract:
+    def test_round_trip(self, method, variant):
+        s = scene()
+        m = method(variant=variant, random_state=1).start(s.log, s.n)
+        for size in (7, 20):
+            before = m.labels_
+            asked = m.ask(s.X[:size], s.q0[:size])
+            assert np.all((asked >= 0) & (asked < size)) and len(set(asked.tolist())) == len(asked)
+            m.tell(s.y[asked])
+            assert m.labels_ == before + len(asked)
+        assert is_classifier(m.model_)
+        assert np.array_equal(m.model_.predict(s.test_X), m.infer(s.test_X))
+
+    def test_same_seed_same_run_and_restart(self, method, variant):
+        s = scene()
+        one = method(variant=variant, random_state=5)
+        first, again = curve(one, s, 100), curve(one, s, 100)
+        assert first == again
+        assert first == curve(method(variant=variant, random_state=5), s, 100)
+
+    def test_csr_is_dense(self, method, variant):
+        s = scene()
+        label = np.where(s.log.z, s.log.y, np.nan)
+        log = LoggedData(sparse.csr_array(s.log.X), label, s.log.z, s.log.q0, classes=(-1, 1))
+        dense = run(method(variant=variant, random_state=2), s.log, (s.X, s.q0), s.y)
+        csr = run(method(variant=variant, random_state=2), log, (sparse.csr_array(s.X), s.q0), s.y)
+        assert csr.labels_ == dense.labels_
+        np.testing.assert_allclose(csr.model_.coef_, dense.model_.coef_, rtol=1e-9)
+
+    def test_a_dense_log_and_a_sparse_stream_or_the_other_way_round(self, method, variant):
+        s = scene()
+        label = np.where(s.log.z, s.log.y, np.nan)
+        csr = LoggedData(sparse.csr_array(s.log.X), label, s.log.z, s.log.q0, classes=(-1, 1))
+        dense, *mixed = (
+            run(method(variant=variant, random_state=2), log, (X, s.q0), s.y)
+            for log, X in ((s.log, s.X), (s.log, sparse.csr_array(s.X)), (csr, s.X))
+        )
+        for m in mixed:
+            assert m.labels_ == dense.labels_
+            np.testing.assert_allclose(m.model_.coef_, dense.model_.coef_, rtol=1e-9)
+
+    def test_class_values_do_not_matter(self, method, variant):
+        s = scene()
+        words = np.array(["no", "yes"], dtype=object)
+        label = np.where(s.log.z, words[(s.log.y > 0).astype(int)], None)
+        log = LoggedData(s.log.X, label, s.log.z, s.log.q0)
+        named = run(method(variant=variant, random_state=2), log, (s.X, s.q0), words[(s.y > 0).astype(int)])
+        signed = run(method(variant=variant, random_state=2), s.log, (s.X, s.q0), s.y)
+        assert named.labels_ == signed.labels_
+        assert set(named.model_.predict(s.test_X)) <= {"no", "yes"}
+        assert np.array_equal(named.model_.predict(s.test_X) == "yes", signed.model_.predict(s.test_X) > 0)
+
+    def test_estimated_propensities_are_taken_and_named(self, method, variant):
+        s = scene()
+        label = np.where(s.log.z, s.log.y, np.nan)
+        log, found = estimated_log(s.log.X, label, model=LogisticRegression(), random_state=0)
+        m = run(method(variant=variant, random_state=2), log, (s.X, found.Q0(s.X)), s.y)
+        assert "q0 estimated from the log" in m.report() and f"{m.labels_} labels" in m.report()
+        assert "q0 given" in method(variant=variant).start(s.log).report()
+
+    def test_turns_are_kept(self, method, variant):
+        s = scene()
+        m = method(variant=variant)
+        with pytest.raises(InputError, match="before start"):
+            m.ask(s.X[:3], s.q0[:3])
+        with pytest.raises(InputError, match="without an open ask"):
+            m.tell([])
+        m.start(s.log, s.n)
+        asked = m.ask(s.X[:10], s.q0[:10])
+        with pytest.raises(InputError, match="twice without tell"):
+            m.ask(s.X[:3], s.q0[:3])
+        with pytest.raises(InputError, match=f"each of the {len(asked)} rows"):
+            m.tell(np.ones(len(asked) + 1))
+        if len(asked):
+            with pytest.raises(InputError, match=r"labels must be -1\.0 or 1\.0; got 7"):
+                m.tell(np.full(len(asked), 7))
+        m.tell(s.y[asked])
+        assert m.labels_ == len(asked)
+
+    def test_bad_stream_rows(self, method, variant):
+        s = scene()
+        m = method(variant=variant).start(s.log, s.n)
+        with pytest.raises(InputError, match="the log's 4 features; got 3"):
+            m.ask(s.X[:5, :3], s.q0[:5])
+        broken = s.X[:5].copy()
+        broken[2, 1] = np.nan
+        with pytest.raises(InputError, match="got nan at row 2, column 1"):
+            m.ask(broken, s.q0[:5])
+        with pytest.raises(InputError, match=r"q0 must be in \(0, 1\]; got 0.0 at row 1"):
+            m.ask(s.X[:2], [0.5, 0.0])
+        m.tell(s.y[m.ask(s.X[:5], s.q0[:5])])
+        assert np.isfinite(m.model_.coef_).all()
+
+
+@pytest.mark.parametrize("method", [*PAPER, VCDBAL])
+def test_bad_parameters(method):
+    with pytest.raises(InputError, match="C must be at least 0; got -1"):
+        method(C=-1)
+    with pytest.raises(InputError, match="eta must be above 0; got 0"):
+        method(eta=0)
+    with pytest.raises(InputError, match="did you mean 'released'"):
+        method(variant="release")
+    with pytest.raises(InputError, match=r"xi0 must be in \(0, 1\]; got 2"):
+        method(xi0=2)
+    with pytest.raises(InputError, match="n must be at least 1"):
+        method().start(scene().log, 0)
+
+
+@pytest.mark.parametrize("policy", ["identical", "uniform", "uncertainty", "certainty"])
+@pytest.mark.parametrize("fraction", [0.1, 0.6])
+def test_released_methods_are_their_twins(policy, fraction):
+    """Same seeds, same orders: labels and errors agree to the last one."""
+    for seed in range(3):
+        s = scene(seed, policy, fraction, rows=1000)
+        X, q0 = np.vstack([s.log.X, s.X]), np.concatenate([s.log.q0, s.q0])
+        y, m = np.concatenate([s.log.y, s.y]), s.log.m
+        for C, eta in [(0.01, 0.01), (0.64, 0.5)]:
+
+            def wrong(w, s=s):
+                return float(np.mean(naive.sign(w, s.test_X) != s.test_y))
+
+            for name, method in [("Passive", Passive), ("DBALw", DBALw), ("DBALwm", DBALwm)]:
+                ours = curve(method(C, eta, xi0=0.005, random_state=seed), s, 100)
+                rng = np.random.default_rng(seed)
+                assert ours == naive.everything(name, X, y, q0, s.log.z, m, C, eta, 100, rng, wrong)
+            for n in horizons(s.n):
+                ours = run(IDBAL(C, eta, xi0=0.005, random_state=seed), s.log, (s.X[:n], s.q0[:n]), s.y)
+                labels, w = naive.idbal(X, y, q0, s.log.z, m, n, C, eta, np.random.default_rng(seed))
+                assert ours.labels_ == labels
+                np.testing.assert_allclose(ours.model_.coef_[0], w, rtol=1e-7, atol=1e-12)
+
+
+def test_run_stops_after_the_budget():
+    s = scene()
+    stopped = run(Passive(random_state=0), s.log, (s.X, s.q0), s.y, budget=25)
+    assert stopped.labels_ == 30  # batches of 10 and 20: the first total above 25
+    same = Passive(random_state=0).run(s.log, (s.X, s.q0), s.y, budget=25)
+    np.testing.assert_array_equal(same.model_.coef_, stopped.model_.coef_)
+    with pytest.raises(InputError, match=r"one label for each of 10 rows; got shape \(1,\)"):
+        Passive().run(s.log, (s.X, s.q0), lambda asked: s.y[:1])
+    with pytest.raises(
+        InputError, match=rf"one label for each of {s.n} stream rows; got shape \(15,\). Pass all labels"
+    ):
+        run(Passive(), s.log, (s.X, s.q0), s.y[:15])
+
+
+def test_idbal_skips_what_the_log_covers():
+    """Where alpha is large, only rows close to the least propensity are kept (line 12)."""
+    s = scene(policy="uniform")
+    method = IDBAL(C=100.0, xi0=0.005, random_state=0).start(s.log, 40)
+    asked = method.ask(s.X[:10], s.q0[:10])
+    assert isinstance(method._regime, ReleasedSegments)
+    assert 1.0 / method._regime.alpha < 0.3
+    assert np.array_equal(asked, np.flatnonzero(s.q0[:10] <= 0.005 + 1.0 / method._regime.alpha))
+
+
+def test_full_propensity_makes_idbal_dbalwm():
+    """With Q0 = 1 nothing is debiased: IDBAL asks what DBALwm asks (paper variant, same segments)."""
+    X, y = population()
+    log = LoggedData(X[:300], y[:300], np.ones(300), 1.0)
+    a = run(IDBAL(variant="paper", random_state=3), log, (X[300:], 1.0), y[300:])
+    b = run(DBALwm(variant="paper", random_state=3), log, (X[300:], 1.0), y[300:])
+    c = run(DBALw(variant="paper", random_state=3), log, (X[300:], 1.0), y[300:])
+    assert a.labels_ == b.labels_ == c.labels_
+    np.testing.assert_array_equal(a.model_.coef_, b.model_.coef_)
+    np.testing.assert_array_equal(a.model_.coef_, c.model_.coef_)
+
+
+def test_segments_of_the_paper():
+    """n_k = 1, 2, 4, ...; m_0 = m/3, m_k = alpha n_k: each log row is used once (section 3.2)."""
+    s = scene()
+    method = IDBAL(variant="paper", random_state=0).start(s.log, 63)
+    assert list(method.batch_sizes()) == [1, 2, 4, 8, 16, 32]
+    regime, used, seen, trained = method._regime, [method._regime.taken], 0, int(s.log.z.sum())
+    for size in method.batch_sizes():
+        asked = method.ask(s.X[seen : seen + size], s.q0[seen : seen + size])
+        trained += np.count_nonzero(s.q0[seen : seen + size] <= regime.cut)
+        method.tell(s.y[seen : seen + size][asked])
+        seen += size
+        used.append(regime.taken)
+    assert used[0] == s.log.m // 3 and used[-1] == s.log.m
+    np.testing.assert_allclose(np.diff(used), regime.alpha * np.array([1, 2, 4, 8, 16, 32]), atol=1.0)
+    assert method.descent_.t == trained  # the clock counts rows
+
+
+def test_no_revealed_row_is_a_start_too():
+    s = scene()
+    blank = LoggedData(s.log.X, np.full(s.log.m, np.nan), None, s.log.q0, classes=(-1, 1))
+    for method, variant in ALL:
+        done = run(method(C=5.0, variant=variant, random_state=0), blank, (s.X, s.q0), s.y)
+        assert np.isfinite(done.model_.coef_).all()

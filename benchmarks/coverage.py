@@ -1,10 +1,10 @@
-"""How often the 95 % interval of `population_error` holds the truth, over whole simulated campaigns.
+"""How often the 95 % interval of `method.error()` holds the truth, over whole simulated campaigns.
 
     python -m benchmarks.coverage [--estimated MODEL ...] [--campaigns N] [--measure M] [--jobs J] [--json FILE]
 
 A campaign: a data set is split into log, pool and test rows; a policy reveals some of the log's labels with known
-propensities; `Unskew` spends a budget on the pool, some of it on audit; and its last model is judged from the labels
-it has. Data sets, policies, budgets and audit shares take turns.
+propensities; `Unskew` spends a budget on the pool, some of it on rows drawn at random; its last model is judged from labels
+it has. Data sets, policies, budgets and drawn shares take turns.
 
 The truth is the measure on all test and pool rows, every label known; pool rows the model was trained on count by
 their margin without their label. `on test` takes the test rows alone, which no estimate has seen: a fifth
@@ -29,7 +29,6 @@ from unskew.estimation.measures import MEASURES
 from unskew.experiments.datasets import load
 from unskew.experiments.simulation import simulations
 from unskew.methods import Unskew, pool_rounds
-from unskew.methods.report import campaign, honest_margins, population_error
 
 DATASETS = ("synthetic", "letter", "magic", "covtype", "a5a", "german")
 POLICIES = ("identical", "uniform", "uncertainty", "certainty")
@@ -49,38 +48,38 @@ def measured(margin, y, measure):
     return float(np.where(y > 0, *top).mean() / np.where(y > 0, *bottom).mean())
 
 
-def intervals(method, X, measure):
+def intervals(method, measure):
     """(value, low, high) by every estimator that has something to go by."""
     found = {}
     for how in ESTIMATORS:
         with suppress(InputError):  # no label to go by: the log alone may show none, or none of a class
-            e = population_error(method, X, measure=measure, estimator=how[0], interval=how[1])
+            e = method.error(measure, estimator=how[0], interval=how[1])
             found[" ".join(how)] = (e.value, e.low, e.high)
     return found
 
 
 def one(dataset, number, measure, models=(), seed=SEED):
     """Campaign `number` on a data set: the truth, and (value, low, high) by every estimator."""
-    policy, (budget, audit) = (DEPENDING if models else POLICIES)[number % 4], SPENDING[number // 4 % 3]
+    policy, (budget, drawn) = (DEPENDING if models else POLICIES)[number % 4], SPENDING[number // 4 % 3]
     ((s, random),) = simulations(load(dataset), policy, 0.5, seed, [number])
 
     def run(log, q0):
-        method = Unskew(audit=audit, random_state=random)
+        method = Unskew(drawn=drawn, random_state=random)
         for _ in pool_rounds(method, log, s.X, q0, s.y.__getitem__, budget):
             pass
-        design, X, y, trained = campaign(method, s.X)
-        pool, test = honest_margins(method, X, y, trained)[design.m :], method.model_.decision_function(s.test_X)
+        everyone = method.everyone()
+        pool, test = everyone.margin[everyone.design.m :], method.model_.decision_function(s.test_X)
         return {
             "truth": measured(np.append(pool, test), np.append(s.y, s.test_y), measure),
             "test": measured(test, s.test_y, measure),
-            "found": intervals(method, s.X, measure),
+            "found": intervals(method, measure),
         }
 
     estimated = {}
     for name in models:
         guess = found_out(s, name, number)
         estimated[name] = {"found": {}} if guess is None else {**run(*guess[:2]), **guess[2]}
-    what = {"dataset": dataset, "policy": policy, "budget": budget, "audit": audit}
+    what = {"dataset": dataset, "policy": policy, "budget": budget, "drawn": drawn}
     return {**what, **run(s.log, s.q0), "estimated": estimated}
 
 

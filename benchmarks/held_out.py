@@ -1,4 +1,4 @@
-"""Intervals of `population_error` for the paper's methods: how often they hold the error, on two kinds of log.
+"""Intervals of `method.error()` for the paper's methods: how often they hold the error, on two kinds of log.
 
     OMP_NUM_THREADS=1 python -m benchmarks.held_out [--logs N]
 
@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 from unskew import LoggedData
-from unskew.methods import IDBAL, VCDBAL, Passive, population_error, run
+from unskew.methods import IDBAL, VCDBAL, Passive, run
 
 ROWS, OTHERS = 1_000, 5_000
 RUNS = {
@@ -47,7 +47,7 @@ def one(world, kind, variant, streamed, seed):
     X, y, q0 = X[ROWS:], y[ROWS:], q0[ROWS:]
     method = kind(variant=variant, random_state=seed)
     method = run(method, log, (X[:streamed], q0[:streamed]), y[:streamed]) if streamed else method.start(log)
-    found = population_error(method)
+    found = method.error()
     return np.mean(method.model_.predict(X[streamed:]) != y[streamed:]), found.value, found.low, found.high
 
 

@@ -19,8 +19,8 @@ MARKS = (0, 60, 120, 240)
 class Unweighted(Unskew):
     """Every label counts once."""
 
-    def weights(self):
-        return np.ones(len(self._y))
+    def weights(self, known):
+        return np.ones(len(known.y))
 
 
 def world(seed):
@@ -35,15 +35,13 @@ def world(seed):
 def errors(kind, seed):
     """The error on the pool after each number of labels."""
     log, X, y, q0 = world(seed)
-    method, left, found = kind(random_state=seed).start(log), np.arange(POOL), []
+    method, found = kind(random_state=seed).start(log, X, q0), []
     while True:
         if method.labels_ in MARKS:
             found.append(np.mean(method.model_.predict(X) != y))
         if method.labels_ >= MARKS[-1]:
             return found
-        asked = left[method.ask(X[left], q0[left], k=BATCH)]
-        method.tell(y[asked])
-        left = np.setdiff1d(left, asked)
+        method.tell(y[np.asarray(method.ask(BATCH))])
 
 
 def main():

@@ -6,7 +6,7 @@ Everybody starts from the same log, 6,000 rows of 30 features with the labels of
 round is what a user writes: rows not labelled yet go in, 20 positions come out, their labels go in, a model
 that knows them comes out. Checks and copies included, warm start not.
 
-- Unskew: `ask(pool[left], q0[left], k=20)` and `tell`, over 231 features, linear and Fourier.
+- Unskew: `ask(20)` and `tell`, over 231 features, linear and Fourier.
 - scikit-learn: margin sampling by hand, with `LogisticRegression` on standardised columns.
 - scikit-activeml: `UncertaintySampling(method="margin_sampling").query` with the same pipeline in its
   `SklearnClassifier`, which fits the model too, on one array of all rows, as its documentation has it.
@@ -54,12 +54,9 @@ def population(n, seed):
 
 def unskew(X, y, pool, pool_y):
     z = np.arange(M) % 3 == 0
-    method = Unskew(random_state=0).start(LoggedData(X, y, z, REVEALED / M))
-    q0, left = np.full(len(pool), REVEALED / M), np.arange(len(pool))
+    method = Unskew(random_state=0).start(LoggedData(X, y, z, REVEALED / M), pool, REVEALED / M)
     while True:
-        asked = left[method.ask(pool[left], q0[left], k=K)]
-        method.tell(pool_y[asked])
-        left = np.setdiff1d(left, asked, assume_unique=True)
+        method.tell(pool_y[np.asarray(method.ask(K))])
         yield method.model_
 
 

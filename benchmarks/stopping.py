@@ -35,7 +35,7 @@ def one(dataset, policy):
         method, rule, stop, curve = Unskew(random_state=seed), StoppingRule(), None, []
         for _ in pool_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, BUDGET):
             curve.append((method.labels_, s.error(method)))
-            stop = stop or rule(method, s.X)
+            stop = stop or rule(method)
         labels, error = map(np.array, zip(*curve, strict=True))
         errors.append(error)
         stops.append(stop.labels if stop else None)

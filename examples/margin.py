@@ -1,37 +1,36 @@
-"""A fifth method: of every batch, buy the quarter on which a logistic model is least sure."""
+"""A stream method of one's own: of every batch, buy the quarter on which a logistic model is least sure."""
 
 import numpy as np
 
-from unskew.methods import Method, Round
-from unskew.models.linear import Descent, LinearClassifier
+from unskew.descent import Descent
+from unskew.methods import StreamMethod, StreamRound
+from unskew.models.linear import LinearClassifier
 from unskew.rows import stack
 from unskew.sampling.weights import importance
 
 
-class Margin(Method):
+class Margin(StreamMethod):
     """Margin sampling from a weighted warm start: 1/Q0 for the log's labels, 1 for those bought."""
 
     def warm_start(self):
         log = self.log_
-        self.X, self.y, self.v = log.revealed_X, log.revealed_y, importance(log.revealed_q0)
-        self.fit()
+        return self.fitted(log.revealed_X, log.revealed_y, importance(log.revealed_q0))
 
     def choose(self, X, q0):
         margin = np.abs(self.model_.decision_function(X))
-        return Round(X, q0, self.infer(X), queried=margin <= np.quantile(margin, 0.25))
+        queried = margin <= np.quantile(margin, 0.25)
+        return StreamRound(X, q0, self.infer(X), queried, kept=queried, p=queried.astype(float))
 
     def learn(self, batch):
-        bought = batch.queried
-        self.X = stack([self.X, batch.X[bought]])
-        self.y = np.concatenate([self.y, batch.y[bought]])
-        self.v = np.concatenate([self.v, np.ones(bought.sum())])
-        self.fit()
+        X, y, v, _ = self.state_
+        new = batch.bought
+        return self.fitted(stack([X, new.X]), np.append(y, new.y), np.append(v, np.ones(len(new.y))))
 
-    def fit(self):
+    def fitted(self, X, y, v):
         descent = Descent(self.log_.n_features, eta=1.0, loss="logistic", intercept=True)
-        descent.run(self.X, self.y, self.v, self._rng.permutation(len(self.y)))
-        self._model = LinearClassifier.from_descent(descent, self.log_.classes)
+        descent.run(X, y, v, self._rng.permutation(len(y)))
+        return X, y, v, descent
 
     @property
     def model_(self):
-        return self._model
+        return LinearClassifier.from_descent(self.state_[-1], self.log_.classes)

@@ -1,6 +1,6 @@
-"""Other ways for `Unskew` to pick rows and to weigh labels, beside which docs/method.md shows it.
+"""Other ways for `Unskew` to pick rows and to weight labels, beside which docs/method.md shows it.
 
-PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Doubtful,rules:Unaudited,rules:Unweighted
+PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Doubtful,rules:AllChosen,rules:Unweighted
 """
 
 import numpy as np
@@ -13,18 +13,18 @@ class Doubtful(Unskew):
     """The rows whose own sign is least known, |mu| / s, whatever their labels say of others; each pick shrinks s."""
 
     def wanted(self, X, k):
-        return doubtful(self._model.belief(X), k)
+        return doubtful(self.belief(X), k)
 
 
-class Unaudited(Unskew):
-    """All labels chosen, none drawn at random: what the audit costs."""
+class AllChosen(Unskew):
+    """All labels chosen, none drawn at random: what the draw costs."""
 
     def __init__(self, *, random_state=None):
-        super().__init__(audit=0.0, random_state=random_state)
+        super().__init__(drawn=0.0, random_state=random_state)
 
 
 class Unweighted(Unskew):
     """Every label counts once, whatever its source."""
 
-    def weights(self):
-        return np.ones(len(self._y))
+    def weights(self, known):
+        return np.ones(len(known.y))

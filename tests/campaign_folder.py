@@ -52,7 +52,7 @@ def write_tables(folder):
 def make(tables, folder, **changed):
     """A campaign of those tables, which must be closed."""
     wanted = {"log": tables / "log.parquet", "pool": tables / "pool.parquet", "label": "paid", "propensity": "q0",
-              "id": "loan", "budget": 60, "audit": 0.5, "lease": timedelta(minutes=10)}  # fmt: skip
+              "id": "loan", "budget": 60, "drawn": 0.5, "lease": timedelta(minutes=10)}  # fmt: skip
     return Campaign.create(folder, **(wanted | changed))
 
 
@@ -62,7 +62,8 @@ def move_to(url, folder):
         name = f"{folder.parent.name}-{datetime.now(UTC).timestamp()}"[-36:]
         ledger.create(name, campaign.settings)
         with ledger.writing(name) as write:
-            write.append_all([(e.kind, e.actor, e.body) for e in campaign.ledger.events(campaign.id)])
+            for recorded in campaign.ledger.events(campaign.id):
+                write.append(recorded.event, by=recorded.actor)
     (folder / "campaign.json").write_text(json.dumps({"campaign": name, "store": url}))
     (folder / "ledger.sqlite").unlink()
 
@@ -72,8 +73,14 @@ def truth(row):
 
 
 def told(rows):
+    """Right answers, by row id."""
+    return {row.id: truth(row) for row in rows}
+
+
+def lines(rows):
+    """Right answers, as the lines of a file."""
     return [(k, row.id, truth(row)) for k, row in enumerate(rows, start=1)]
 
 
 def replayed(campaign):
-    return State(campaign.settings["budget"]).replay(campaign.ledger.events(campaign.id))
+    return State(campaign.settings.budget).replay(campaign.ledger.events(campaign.id))

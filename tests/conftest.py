@@ -6,13 +6,18 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
+import psycopg
 import pytest
 
 from campaign_folder import Clock, make, move_to, write_tables
 from unskew.campaigns import Campaign
 
 ROOT = Path(__file__).resolve().parent.parent
+
+STORES = ("sqlite", "postgresql")
+"""Every store a campaign can have. What is promised of one is tested with each."""
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +69,26 @@ def postgresql_url() -> Iterator[str]:
         shutil.rmtree(folder)
 
 
+@pytest.fixture
+def postgresql_database(postgresql_url: str) -> Iterator[str]:
+    """An empty database, for one test."""
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(postgresql_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield postgresql_url.replace("/postgres?", f"/{name}?")
+    with psycopg.connect(postgresql_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store of each kind, for one test."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/ledger.sqlite"
+    found: str = request.getfixturevalue("postgresql_database")
+    return found
+
+
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log and a pool."""
@@ -72,7 +97,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def made(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A campaign to copy: fitting the first model once is enough."""
+    """A small campaign in which nobody was asked yet, to be copied: fitting its first model once is enough."""
     folder = tmp_path_factory.mktemp("made") / "campaign"
     make(tables, folder).close()
     return folder
@@ -83,9 +108,9 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=STORES)
 def folder(request: pytest.FixtureRequest, made: Path, tmp_path: Path) -> Path:
-    """A campaign that nobody was asked in yet."""
+    """The folder of a small campaign in which nobody was asked yet, with each kind of store."""
     copied = tmp_path / "campaign"
     shutil.copytree(made, copied)
     if request.param == "postgresql":
@@ -95,15 +120,16 @@ def folder(request: pytest.FixtureRequest, made: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def campaign(folder: Path, clock: Clock) -> Iterator[Campaign]:
+    """That campaign, open."""
     with Campaign.open(folder, now=clock) as opened:
         yield opened
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Warnings are errors, but not beside a server's threads: one thread's `catch_warnings` lifts another's filter.
+    """Warnings are errors, but not beside a server's threads: `catch_warnings` in one thread resets filters in another.
 
-    Libraries that silence a warning of their own (FastAPI does, for pydantic's) then raise it by chance. Python 3.14
-    has filters for each thread; until then, the tests of the page only show warnings.
+    Libraries that silence a warning of their own (as FastAPI does with one of pydantic's) would then raise it by
+    chance. Python 3.14 has filters for each thread; until then, the tests of the page only show warnings.
     """
     for item in items:
         if item.path.name.startswith("test_web_"):

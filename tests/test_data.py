@@ -108,7 +108,7 @@ def test_from_frame_integers_with_nulls(frame):
 
 @pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
 def test_from_frame_with_text_features(frame):
-    with pytest.raises(InputError, match="X must hold numbers only"):
+    with pytest.raises(InputError, match="column .a. of the frame must hold numbers"):
         LoggedData.from_frame(frame({"a": ["u", "v"], "y": [1, 0], "q": [0.5, 0.5]}), label="y", propensity="q")
 
 

@@ -20,17 +20,19 @@ if TYPE_CHECKING:
         ExactIDBAL,
         Passive,
         StoppingRule,
+        StreamedUnskew,
         Unskew,
-        population_error,
         run,
     )
+    from unskew.models.bayes import BayesianLogistic
     from unskew.models.linear import LinearClassifier
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "IDBAL",
     "VCDBAL",
+    "BayesianLogistic",
     "DBALw",
     "DBALwm",
     "ExactIDBAL",
@@ -38,13 +40,17 @@ __all__ = [
     "LoggedData",
     "Passive",
     "StoppingRule",
+    "StreamedUnskew",
     "Unskew",
     "__version__",
-    "population_error",
     "run",
 ]
 
-_HOME = {"LoggedData": "unskew.data", "LinearClassifier": "unskew.models.linear"}
+_HOME = {
+    "BayesianLogistic": "unskew.models.bayes",
+    "LinearClassifier": "unskew.models.linear",
+    "LoggedData": "unskew.data",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unskew.errors import InputError
-from unskew.rows import Bools, Floats, Rows, as_rows, take
+from unskew.rows import Bools, Floats, Rows, as_rows, frame_rows, is_frame, take
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -32,6 +32,8 @@ class LoggedData:
         Raise smaller propensities (zero and below included) to this value instead of refusing them.
     q0_estimated : bool
         Whether `q0` was estimated from the log itself (`unskew.sampling.propensity`) rather than recorded.
+    features : sequence of str, optional
+        Names of the columns of X, for logs that came as frames: later frames are read by these names.
 
     Attributes
     ----------
@@ -52,6 +54,7 @@ class LoggedData:
     q0: Floats
     classes: NDArray[Any] = field(repr=False)
     q0_estimated: bool = False
+    features: tuple[str, ...] | None = None
 
     def __init__(
         self,
@@ -63,6 +66,7 @@ class LoggedData:
         classes: Sequence[Any] | NDArray[Any] | None = None,
         floor: float | None = None,
         q0_estimated: bool = False,
+        features: Sequence[str] | None = None,
     ) -> None:
         rows = as_rows(X)
         if isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and np.may_share_memory(X, rows):
@@ -70,8 +74,8 @@ class LoggedData:
         m = rows.shape[0]
         if m == 0:
             raise InputError("the log must have at least one row; got 0. Pass every row of the log, revealed or not.")
-        labels = _column(y, "y", m)
-        has_label = ~_missing(labels)
+        labels = as_column(y, "y", m)
+        has_label = ~missing(labels)
         revealed = has_label if z is None else reveal_bits(z, m)
         for i in np.flatnonzero(revealed & ~has_label)[:1]:
             raise InputError(
@@ -82,7 +86,7 @@ class LoggedData:
         sign[revealed] = signs(labels[revealed], found)
         for name, value in (
             ("X", rows), ("y", sign), ("z", revealed), ("q0", propensities(q0, m, floor=floor)), ("classes", found),
-            ("q0_estimated", q0_estimated),
+            ("q0_estimated", q0_estimated), ("features", None if features is None else tuple(features)),
         ):  # fmt: skip
             if isinstance(value, np.ndarray):
                 value = value.view()
@@ -120,19 +124,33 @@ class LoggedData:
         columns = list(frame.columns)
         special = [c for c in (label, propensity, revealed) if isinstance(c, str)]
         names = [c for c in columns if c not in special] if features is None else list(features)
-        for name in [*special, *names]:
+        for name in special:
             if name not in columns:
                 raise InputError(f"the frame has no column {name!r}. Its columns: {', '.join(map(str, columns))}.")
         if not names:
             raise InputError("the frame has no feature column left. Name them with features=.")
         return cls(
-            frame[names].to_numpy(),
-            frame[label].to_numpy() if frame[label].dtype != object else np.asarray(list(frame[label]), dtype=object),
+            frame_rows(frame, names, name="the frame"),
+            column_values(frame[label]),
             None if revealed is None else frame[revealed].to_numpy(),
             frame[propensity].to_numpy() if isinstance(propensity, str) else propensity,
             classes=classes,
             floor=floor,
+            features=names,
         )
+
+    def rows_like(self, X: Any, *, name: str = "X") -> Rows:
+        """Further rows with the log's features, checked: an array, sparse rows, or a frame with the log's columns."""
+        if is_frame(X):
+            rows = frame_rows(X, self.features if self.features is not None else list(X.columns), name=name)
+        else:
+            rows = as_rows(X, name=name)
+        if rows.shape[1] != self.n_features:
+            raise InputError(
+                f"{name} must have the log's {self.n_features} features; got {rows.shape[1]}. "
+                "Pass the same columns in the same order."
+            )
+        return rows
 
     @property
     def m(self) -> int:
@@ -215,7 +233,8 @@ def signs(labels: ArrayLike, classes: NDArray[Any]) -> Floats:
     return np.where(positive, 1.0, -1.0)
 
 
-def _column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDArray[Any]:
+def as_column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDArray[Any]:
+    """Values of any kind as an array with one value a row; text as objects, so that None is not the text "None"."""
     array = np.asarray(values)
     if isinstance(values, np.ma.MaskedArray):
         array = array.astype(object)
@@ -229,11 +248,17 @@ def _column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDArr
     return array
 
 
-def _missing(labels: NDArray[Any]) -> Bools:
+def column_values(column: Any) -> NDArray[Any]:
+    """The values of a frame's column as an array; text and mixed values as objects, so that None stays None."""
+    return np.asarray(list(column), dtype=object) if column.dtype == object else np.asarray(column.to_numpy())
+
+
+def missing(labels: NDArray[Any]) -> Bools:
+    """Which labels say nothing: None, NaN, and pandas' own marks. The text "nan" is a class like any other."""
     if labels.dtype.kind == "f":
         unknown: Bools = np.isnan(labels)
         return unknown
-    if labels.dtype.kind == "O":  # None, a float NaN, or pandas' own marks; the text "nan" is a class like any other
+    if labels.dtype.kind == "O":
         marks = ("None", "nan", "<NA>", "NaT")
         return np.array([not isinstance(v, str) and str(v) in marks for v in labels], dtype=bool)
     return np.zeros(labels.shape, dtype=bool)

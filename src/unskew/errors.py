@@ -1,6 +1,6 @@
 """Errors that name the value, the rule and the remedy, in one line.
 
-The command line prints the line alone and exits with status 2.
+The command line prints only that line and exits with status 2.
 """
 
 from collections.abc import Iterable
@@ -8,15 +8,23 @@ from difflib import get_close_matches
 
 
 class UnskewError(Exception):
-    """Anything this package refuses to do, said in one line."""
+    """The base of every error that this package raises on purpose; its message is one line."""
 
 
 class InputError(UnskewError, ValueError):
-    """What was passed in breaks a rule; the message says which value, which rule, what to do."""
+    """A value that was passed in breaks a rule; the message names the value, the rule and the remedy."""
+
+
+class NoRandomLabel(InputError):  # noqa: N818  # says what is missing
+    """No label came at random, neither in the log nor from rows drawn, so nothing can be estimated."""
+
+
+class EmptyMeasure(InputError):  # noqa: N818  # says what is empty
+    """A measure is a share of the rows of some kind, and there are none of that kind."""
 
 
 class StoreError(UnskewError):
-    """A file or database that holds a campaign cannot be read or written; what was in it before still is."""
+    """A file or database that holds a campaign cannot be read or written. What it held before is still there."""
 
 
 def unknown(kind: str, name: object, choices: Iterable[str]) -> InputError:

@@ -1,9 +1,10 @@
-"""Feature rows, dense or CSR: checked once on the way in, then sliced and stacked.
+"""Feature rows, dense or CSR, from arrays or frames: checked once on the way in, then sliced and stacked.
 
 A row set is a C-contiguous float64 array or a SciPy CSR array in canonical form. Both have
 `.shape`, both slice by rows; these few functions are all the rest of the package needs to know.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,6 +42,35 @@ def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
     if not np.isfinite(values.sum()) and not np.isfinite(values).all():
         raise not_finite(rows, name=name)
     return rows
+
+
+def is_frame(X: Any) -> bool:
+    """Whether `X` is a Polars or pandas frame: something with named columns."""
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def frame_rows(frame: Any, names: Sequence[str], *, name: str = "X") -> Rows:
+    """The columns of a frame with these names, in this order, as rows. They must hold numbers or booleans.
+
+    >>> import polars as pl
+    >>> frame_rows(pl.DataFrame({"age": [30, 41], "member": [True, False]}), ["member", "age"]).tolist()
+    [[1.0, 30.0], [0.0, 41.0]]
+    """
+    missing = [column for column in names if column not in frame.columns]
+    if missing:
+        raise InputError(
+            f"{name} has no column {missing[0]!r}. Its columns: {', '.join(map(str, frame.columns))}. Add or rename it."
+        )
+    rows = np.empty((len(frame), len(names)))
+    for j, column in enumerate(names):
+        try:
+            rows[:, j] = np.asarray(frame[column].to_numpy(), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"column {column!r} of {name} must hold numbers; got {frame[column].dtype}. "
+                "Encode it, leave it out, or use a Campaign, which encodes columns of mixed types."
+            ) from None
+    return as_rows(rows, name=name)
 
 
 def as_weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
@@ -100,20 +130,38 @@ def keys(X: Rows) -> list[bytes]:
     return [X.indices[lo:hi].astype(np.int64).tobytes() + X.data[lo:hi].tobytes() for lo, hi in ends]
 
 
-def grown(buffer: Any, used: int, new: Any) -> Any:
-    """A buffer whose first `used` rows are kept and followed by `new`; room doubles, so n rows cost O(n).
+class Growing:
+    """Rows that only ever grow at their end; n rows in all cost O(n).
 
-    Examples
-    --------
-    >>> grown(np.array([1.0, 2.0]), 2, np.array([3.0])).tolist()[:3]
-    [1.0, 2.0, 3.0]
+    Several owners may share one, each knowing how many of its first rows are hers. Room at the end is used in place by
+    the first who extends it; whoever comes later with another end gets a copy, so no owner sees another's rows.
+
+    >>> rows = Growing(np.array([1.0, 2.0]))
+    >>> one = rows.extended(2, np.array([3.0])); other = rows.extended(2, np.array([9.0, 9.0]))
+    >>> one.first(3).tolist(), other.first(4).tolist(), rows.first(2).tolist()
+    ([1.0, 2.0, 3.0], [1.0, 2.0, 9.0, 9.0], [1.0, 2.0])
     """
-    if not (isinstance(buffer, np.ndarray) and isinstance(new, np.ndarray)):
-        return stack([buffer[:used], new])
-    end = used + len(new)
-    if end > len(buffer) or not buffer.flags.writeable:
-        room = np.empty((max(end, 2 * len(buffer)), *buffer.shape[1:]))
-        room[:used] = buffer[:used]
-        buffer = room
-    buffer[used:end] = new
-    return buffer
+
+    __slots__ = ("_filled", "_room")
+
+    def __init__(self, rows: Any) -> None:
+        self._room, self._filled = rows, rows.shape[0]
+
+    def first(self, used: int) -> Any:
+        """The first rows."""
+        return self._room[:used]
+
+    def extended(self, used: int, new: Any) -> "Growing":
+        """The first `used` rows followed by `new`."""
+        if not (isinstance(self._room, np.ndarray) and isinstance(new, np.ndarray)):
+            return Growing(stack([self._room[:used], new]))
+        end = used + len(new)
+        if used == self._filled and end <= len(self._room):
+            self._room[used:end] = new
+            self._filled = end
+            return self
+        room = np.empty((max(end, 2 * len(self._room)), *self._room.shape[1:]))
+        room[:used], room[used:end] = self._room[:used], new
+        longer = Growing(room)
+        longer._filled = end
+        return longer

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from conftest import STORES
 from unskew.campaigns import Campaign, State
 from unskew.errors import InputError
 
@@ -37,28 +38,31 @@ def tables(tmp_path_factory):
 def create(tables, folder, store=None):
     return Campaign.create(
         folder, log=tables / "log.parquet", pool=tables / "pool.parquet", label="paid", propensity="q0", budget=3000,
-        audit=0.5, store=store, lease=timedelta(hours=1),
+        drawn=0.5, store=store, lease=timedelta(hours=1),
     )  # fmt: skip
 
 
 def work(folder, said, phase):
-    """Ask, tell and close for ever; what was told is noted once `tell` has returned."""
+    """Ask, tell and close forever; what was told is noted once `tell` has returned."""
     with Campaign.open(folder) as campaign, open(said, "a") as notes:
         while True:
             phase.value = 1
-            rows = campaign.ask(3, "ann")
-            answers = [(k, row.id, "1" if row.values["x"] > 0 else "0") for k, row in enumerate(rows)]
+            rows = campaign.ask(3, by="ann")
+            answers = {row.id: "1" if row.values["x"] > 0 else "0" for row in rows}
             phase.value = 2
-            campaign.tell(answers, "ann")
-            notes.write("".join(f"{id},{label};" for _, id, label in answers))
+            campaign.tell(answers, by="ann")
+            notes.write("".join(f"{id},{label};" for id, label in answers.items()))
             notes.flush()
             phase.value = 3
             campaign.close_due()
 
 
-@pytest.mark.parametrize(("store", "kills"), [("sqlite", 100), ("postgresql", 24)])
-def test_killed_while_asking_telling_and_closing(tables, tmp_path, request, store, kills):
-    url = None if store == "sqlite" else request.getfixturevalue("postgresql_url")
+KILLS = {"sqlite": 100, "postgresql": 24}
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_killed_while_asking_telling_and_closing(tables, tmp_path, request, store):
+    url, kills = None if store == "sqlite" else request.getfixturevalue("postgresql_url"), KILLS[store]
     folder, said = tmp_path / "campaign", tmp_path / "said"
     create(tables, folder, url).close()
     said.touch()
@@ -79,8 +83,8 @@ def test_killed_while_asking_telling_and_closing(tables, tmp_path, request, stor
         check(folder, said)
     with Campaign.open(folder) as campaign:
         before = campaign.status()
-        rows = campaign.ask(5, "bob")
-        campaign.tell([(k, row.id, "1") for k, row in enumerate(rows)], "bob")
+        rows = campaign.ask(5, by="bob")
+        campaign.tell({row.id: "1" for row in rows}, by="bob")
         campaign.close_due()
         assert campaign.status().spent == before.spent + 5
         assert campaign.status().closed > 0
@@ -90,7 +94,7 @@ def check(folder: Path, said: Path):
     """All that was said is there; every row was planned once; no more rows are out than the budget has."""
     noted = dict(note.split(",") for note in said.read_text().split(";") if note)
     with Campaign.open(folder) as campaign:
-        state = State(campaign.settings["budget"]).replay(campaign.ledger.events(campaign.id))
+        state = State(campaign.settings.budget).replay(campaign.ledger.events(campaign.id))
     rows = state.rows.values()
     assert {id: state.rows[id].label for id in noted} == noted
     assert len({row.place for row in rows}) == len(rows) == sum(len(batch.ids) for batch in state.batches)
@@ -123,6 +127,6 @@ def test_killed_while_it_is_made(tables, tmp_path):
                 Campaign.open(folder)
     assert cut_short
     with create(tables, folder) as campaign:
-        assert len(campaign.ask(2, "ann")) == 2
+        assert len(campaign.ask(2, by="ann")) == 2
     with pytest.raises(InputError, match="holds a campaign already"):
         create(tables, folder)

@@ -13,6 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 from campaign_folder import Clock, replayed
 from unskew.campaigns import Campaign, Rejected
 from unskew.campaigns.learning.fitting import Fitting, Plan
+from unskew.campaigns.ledger.events import PlannedRow
 from unskew.errors import InputError
 
 PEOPLE = st.sampled_from(["ann", "bob", "eve"])
@@ -23,7 +24,7 @@ BUDGET, POOL = 60, 400
 def next_rows(self, answered, asked, round, k):
     """As quick as a plan can be: what is under test are the rules, not who is asked."""
     left = [place for place in range(POOL) if place not in set(asked)][:k]
-    rows = [{"id": str(1000 + at), "place": at, "rule": "audit", "probability": 0.5, "values": {}} for at in left]
+    rows = [PlannedRow(str(1000 + at), at, "drawn", 0.5, {}) for at in left]
     return Plan(rows, POOL - len(asked), "")
 
 
@@ -51,11 +52,11 @@ class Rules(RuleBasedStateMachine):
         campaign = self.both[at]
         held = {row.id for row in campaign.state.open.values() if row.holder not in (None, who)}
         free = {row.id for row in campaign.state.open.values() if row.free(self.clock())}
-        rows = campaign.ask(n, who)
+        rows = campaign.ask(n, by=who)
         assert len({row.id for row in rows}) == len(rows) <= n
         assert not {row.id for row in rows} & (held - free), "somebody else has it"
         assert len(rows) == n or campaign.room(campaign.state) == 0
-        assert {row.id for row in campaign.ask(n, who)} == {row.id for row in rows}, "asked again, the same"
+        assert {row.id for row in campaign.ask(n, by=who)} == {row.id for row in rows}, "asked again, the same"
         return rows[0].id if rows else "none"
 
     @rule(at=st.integers(0, 1), id=ids, label=LABELS, who=PEOPLE, force=st.booleans())
@@ -66,7 +67,7 @@ class Rules(RuleBasedStateMachine):
         held = row["holder"] not in (None, who) and row["lease_until"] > self.clock()
         skipped_by_another = id in self.said and self.said[id] is None and row["by"] != who
         try:
-            told = campaign.tell([(1, id, label)], who, force_correct=force)
+            told = campaign.tell({id: label}, by=who, force_correct=force)
         except Rejected:
             assert asdict(campaign.state) == before
             assert id == "none" or (id in self.said and self.said[id] != label)
@@ -88,15 +89,15 @@ class Rules(RuleBasedStateMachine):
         campaign = self.both[at]
         wanted = campaign.state.undoable(who)
         try:
-            row = campaign.undo(who)
+            row = campaign.undo(by=who)
         except InputError:  # skips whose places are taken
             assert campaign.state.left == 0 and all(self.said[id] is None for id in campaign.state.done[who])
             return
         assert (None if row is None else row.id) == wanted
         if row is not None:
             del self.said[row.id]
-            assert campaign.undo(who, row.id).id == row.id, "again, and nothing changes"
-            assert campaign.hand_out(1, who)[0].id == row.id
+            assert campaign.undo(row.id, by=who).id == row.id, "again, and nothing changes"
+            assert campaign.hand_out(1, by=who)[0].id == row.id
 
     @rule(minutes=st.integers(1, 12))
     def wait(self, minutes):

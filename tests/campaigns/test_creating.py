@@ -48,7 +48,7 @@ def test_bad_input_leaves_nothing(tables, tmp_path, changed, match):
 def test_what_cannot_be_fitted_leaves_nothing(tables, tmp_path):
     same = pl.read_parquet(tables / "log.parquet").select("paid", "q0", pl.lit(1.0).alias("x0"))
     same.write_parquet(tmp_path / "same.parquet")
-    with pytest.raises(InputError, match="no column of the log differs"):
+    with pytest.raises(InputError, match="no column of the log can be learnt from"):
         make(tables, tmp_path / "campaign", log=tmp_path / "same.parquet", pool=tmp_path / "same.parquet", id=None)
     assert names(tmp_path) == ["same.parquet"]
 
@@ -66,7 +66,7 @@ def test_a_folder_that_cannot_be_made(tables, tmp_path):
 
 def test_a_campaign_that_is_there_stays_as_it_is(tables, folder):
     with Campaign.open(folder) as campaign:
-        campaign.tell(told(campaign.ask(3, "ann")), "ann")
+        campaign.tell(told(campaign.ask(3, by="ann")), by="ann")
         before = campaign.ledger.events(campaign.id)
     kept = names(folder)
     with pytest.raises(InputError, match="holds a campaign already"):
@@ -90,7 +90,7 @@ def test_what_a_kill_left_behind_is_cleared_away(tables, tmp_path):
     for left in (".unfinished", "log.parquet", ".pool.parquet.0123", "ledger.sqlite", "ledger.sqlite-wal"):
         (tmp_path / left).write_text("half")
     with make(tables, tmp_path) as campaign:
-        assert len(campaign.ask(2, "ann")) == 2
+        assert len(campaign.ask(2, by="ann")) == 2
     assert not {".unfinished", ".pool.parquet.0123"} & set(os.listdir(tmp_path))
 
 
@@ -107,11 +107,11 @@ def test_the_curve_begins_with_the_log_alone(tables, tmp_path):
         (labels, found), *more = campaign.history()
         assert labels == 0 and not more
         assert found == campaign.error()
-        assert campaign.status().error["value"] == found.value
-        campaign.tell(told(campaign.ask(6, "ann")), "ann")
+        assert campaign.status().error.value == found.value
+        campaign.tell(told(campaign.ask(6, by="ann")), by="ann")
         campaign.close_due()
         assert [labels for labels, _ in campaign.history()] == [0, 6]
-        assert campaign.status().error["value"] == campaign.error().value
+        assert campaign.status().error.value == campaign.error().value
 
 
 FULL = """
@@ -152,7 +152,7 @@ def test_a_full_disk_while_it_is_made_leaves_nothing(tables, tmp_path, most):
 
 def test_a_full_disk_while_a_model_is_kept_breaks_nothing(tables, folder):
     with Campaign.open(folder) as campaign:
-        campaign.tell(told(campaign.ask(6, "ann")), "ann")
+        campaign.tell(told(campaign.ask(6, by="ann")), by="ann")
     before = {path: path.read_bytes() for path in (folder / "cache").iterdir()}
     assert "Make room on the disk" in full_disk(tables, folder, 2_000, "fit")
     assert {path: path.read_bytes() for path in (folder / "cache").iterdir()} == before
@@ -187,8 +187,8 @@ def test_columns_that_never_differ_are_not_among_those_learnt_from(tables, tmp_p
         more = frame.with_columns(pl.lit("one").alias("same"), pl.lit(None, pl.Float64).alias("none"))
         more.write_parquet(tmp_path / f"{name}.parquet")
     with make(tmp_path, tmp_path / "campaign") as campaign:
-        assert list(campaign.settings["kinds"]) == ["x0", "x1", "region", "member", "since", "seen"]
-        assert len(campaign.ask(2, "ann")) == 2
+        assert list(campaign.settings.kinds) == ["x0", "x1", "region", "member", "since", "seen"]
+        assert len(campaign.ask(2, by="ann")) == 2
 
 
 @pytest.mark.parametrize("name", ["prediction", "probability"])
@@ -208,5 +208,5 @@ def test_whole_numbers_as_ids_in_both_files(tables, tmp_path):
     log = pl.read_parquet(tables / "log.parquet").with_columns(pl.int_range(200).alias("loan"))
     log.write_parquet(tmp_path / "log.parquet")
     with make(tables, tmp_path / "campaign", log=tmp_path / "log.parquet") as campaign:
-        assert campaign.settings["types"]["loan"] == "String"
-        assert 1000 <= int(campaign.ask(1, "ann")[0].id) < 1400
+        assert campaign.settings.types["loan"] == "String"
+        assert 1000 <= int(campaign.ask(1, by="ann")[0].id) < 1400

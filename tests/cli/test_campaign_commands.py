@@ -265,7 +265,7 @@ def test_an_interrupted_ask_says_so_and_the_next_goes_on(bank: Path) -> None:
     assert process.communicate(timeout=120) == ("", "interrupted\n")
     assert process.returncode == 130
     with Campaign.open(bank) as campaign:
-        assert len(campaign.ask(20, "ann")) == 20
+        assert len(campaign.ask(20, by="ann")) == 20
 
 
 def test_a_store_that_cannot_be_used_makes_no_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

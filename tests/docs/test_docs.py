@@ -14,13 +14,13 @@ import typer.main
 from conftest import ROOT
 from unskew import cli
 
-INCLUDES = ("add-a-method",)
-"""Pages whose code is that of examples/, which has a test of its own."""
+ELSEWHERE = ("add-a-method",)
+"""Pages with a test of their own, in test_examples.py."""
 
 HOWTO = sorted(
     f"docs/howto/{page.name}"
     for page in (ROOT / "docs/howto").glob("*.md")
-    if page.stem not in INCLUDES and "```python" in page.read_text()
+    if page.stem not in ELSEWHERE and "```python" in page.read_text()
 )
 PAGES = ["README.md", "docs/tutorial.md", "docs/method.md", *HOWTO]
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.M | re.S)
@@ -80,6 +80,32 @@ def test_code_runs_and_prints_what_the_page_shows(page: str, tmp_path: Path, mon
     assert not printed, f"{page} does not show what its last block prints:\n{printed}"
 
 
+def test_the_commands_of_the_readme_run_as_typed(tmp_path: Path) -> None:
+    """Line by line, on the example files; where the README says to fill in labels, those of truth.csv are filled in."""
+    blocks = [body for kind, body in BLOCK.findall((ROOT / "README.md").read_text()) if kind == "sh"]
+    (block,) = (body for body in blocks if body.startswith("unskew "))
+    named = re.findall(r"^(?:unskew|#) (\w+)", block, re.M)
+    assert named == ["demo", "audit", "start", "ask", "fill", "tell", "report", "predict"]
+    printed = {}
+    for line in block.splitlines():
+        if line.startswith("#"):
+            fill_in(tmp_path / "rows.csv", tmp_path / "truth.csv")
+        else:
+            printed[line.split()[1]] = shell(line, tmp_path)
+    assert "20 new" in printed["tell"] and "The model is wrong on" in printed["report"]
+    predictions = (tmp_path / "predictions.csv").read_text().splitlines()
+    pool = (tmp_path / "pool.csv").read_text().splitlines()
+    assert len(predictions) == len(pool) == 2501
+
+
+def fill_in(rows: Path, truth: Path) -> None:
+    """What a person would do in a spreadsheet: the last column of every row."""
+    outcome = dict(line.split(",") for line in truth.read_text().splitlines())
+    heading, *lines = rows.read_text().splitlines()
+    assert all(line.endswith(",") for line in lines)
+    rows.write_text("\n".join([heading, *(line + outcome[line.split(",")[0]] for line in lines)]) + "\n")
+
+
 def test_every_command_and_option_is_documented() -> None:
     page = (ROOT / "docs/reference/cli.md").read_text()
     group = typer.main.get_command(cli.app)
@@ -111,3 +137,14 @@ def test_reproduction_quotes_its_tables() -> None:
         assert quoted.groups() == (won.split()[0], mean, paper_won, paper_mean)
     assert f"| {pairs['Undebiased / DBALwm'][1]} (" in page
     assert "0.994 (" in page and round(1 / float(pairs["Undebiased / IDBAL"][1]), 3) == 0.994
+
+
+def test_notation_names_modules_that_exist() -> None:
+    page = (ROOT / "docs/notation.md").read_text()
+    named = {
+        name for row in re.findall(r"^\| .* \| ([^|]*) \|$", page, re.M) for name in re.findall(r"`([\w.]+)`", row)
+    }
+    assert len(named) > 10
+    for name in named:
+        path = ROOT / "src/unskew" / name.replace(".", "/")
+        assert path.is_dir() or path.with_suffix(".py").is_file(), name

@@ -1,25 +1,19 @@
+"""Estimates for the population: unbiased over every course of a campaign, with intervals that hold the truth."""
+
 from itertools import combinations, product
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
-from unskew import IDBAL, VCDBAL, DBALw, DBALwm, LoggedData, Passive, Unskew
-from unskew.errors import InputError
-from unskew.estimation.design import Audit, Design
+from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
+from unskew.estimation.design import Design, Picked
 from unskew.estimation.population import _log_part, _pool_part, population
-from unskew.methods import run
-from unskew.methods.loop import Method
-from unskew.methods.pools import unskew
-from unskew.methods.report import campaign, honest_margins, population_error
-from unskew.models.cross_fitting import cross_fitted_margins
-from unskew.models.laplace import leave_one_out, posterior
 
 NONE = np.zeros(0, dtype=np.int64)
 
 
 def pool_outcomes(n, sizes, choose):
-    """Every course of an audit with its probability; `choose` picks rows after seeing what was drawn before."""
+    """Every course of a campaign with its probability; `choose` picks rows after seeing what was drawn before."""
     courses = [(1.0, ())]
     for a in sizes:
         longer = []
@@ -29,7 +23,7 @@ def pool_outcomes(n, sizes, choose):
             rest = [i for i in range(n) if i not in labelled and i not in chosen]
             draws = list(combinations(rest, a))
             longer += [
-                (chance / len(draws), (*rounds, Audit(np.array(chosen, dtype=int), np.array(d, dtype=int))))
+                (chance / len(draws), (*rounds, Picked(np.array(chosen, dtype=int), np.array(d, dtype=int))))
                 for d in draws
             ]
         courses = longer
@@ -62,7 +56,7 @@ def test_weights_are_unbiased_over_all_outcomes(sizes, guess):
 
 
 @pytest.mark.parametrize("sizes", [(2,), (2, 1), (3, 2)])
-def test_variance_of_the_audit_is_not_understated(sizes):
+def test_variance_of_the_draw_is_not_understated(sizes):
     n = 7
     x = np.random.default_rng(1).random(n)
     values, chances, claimed = [], [], []
@@ -76,7 +70,7 @@ def test_variance_of_the_audit_is_not_understated(sizes):
 
 def test_a_pool_labelled_to_the_end_is_counted():
     rng = np.random.default_rng(2)
-    design = Design(np.zeros(0, dtype=bool), np.zeros(0), 30, (Audit(np.arange(30), NONE),))
+    design = Design(np.zeros(0, dtype=bool), np.zeros(0), 30, (Picked(np.arange(30), NONE),))
     margin, y = rng.normal(size=30), np.where(rng.random(30) < 0.5, 1.0, -1.0)
     for estimator in ("mis", "dr"):
         found = population(design, margin, y, estimator=estimator)
@@ -84,54 +78,28 @@ def test_a_pool_labelled_to_the_end_is_counted():
         assert found.low < found.value < found.high  # the pool is a sample of the population
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_leave_one_out_agrees_with_refits(weighted):
-    rng = np.random.default_rng(3)
-    F = np.column_stack([np.ones(60), rng.normal(size=(60, 4))])
-    y = np.where(rng.random(60) < 1 / (1 + np.exp(-1.5 * F[:, 1])), 1.0, -1.0)
-    v, precision = rng.uniform(0.2, 2.0, 60) if weighted else np.ones(60), np.full(5, 0.25)
-    found = posterior(F, y, v, precision)
-    near = leave_one_out(F, y, v, found)
-    kept = ~np.eye(60, dtype=bool)
-    exact = np.array([posterior(F[k], y[k], v[k], precision).mean(F[i : i + 1])[0] for i, k in enumerate(kept)])
-    moved = np.abs(exact - found.mean(F))
-    assert moved.max() > 0.3
-    assert np.abs(near - exact).mean() < 0.1 * moved.mean()
-    assert np.corrcoef(near, exact)[0, 1] > 0.999
-
-
-def test_cross_fitting_does_not_see_the_label():
-    rng = np.random.default_rng(4)
-    X, y = rng.normal(size=(200, 2)), np.where(rng.random(200) < 0.5, 1.0, -1.0)  # nothing to learn
-    tree = DecisionTreeClassifier(random_state=0)  # remembers every label it has seen
-    own = cross_fitted_margins(tree, X, y, np.ones(200), folds=10)
-    assert tree.fit(X, y).score(X, y) == 1.0
-    assert np.mean((own >= 0) == (y > 0)) == pytest.approx(0.5, abs=0.12)
-    with pytest.raises(InputError, match="folds must be between 2 and the 3 labelled rows; got 5"):
-        cross_fitted_margins(tree, X[:3], y[:3], np.ones(3))
-    with pytest.raises(InputError, match="both classes; got one in"):
-        cross_fitted_margins(tree, X[:20], np.ones(20), np.ones(20))
-
-
-def answered(audit, chosen, drawn):
+def answered(picked, chosen, drawn):
     """The round as it is when only these of its rows are answered."""
-    return Audit(chosen, drawn, len(audit.chosen) - len(chosen), len(audit.drawn) - len(drawn))
+    return Picked(chosen, drawn, len(picked.chosen) - len(chosen), len(picked.drawn) - len(drawn))
 
 
-def three_in_ten_skipped(audits, rng):
-    return [answered(r, *(rows[rng.random(len(rows)) >= 0.3] for rows in r[:2])) for r in audits]
+def three_in_ten_skipped(rounds_so_far, rng):
+    return [answered(r, *(rows[rng.random(len(rows)) >= 0.3] for rows in r[:2])) for r in rounds_so_far]
 
 
-def last_round_open(audits, rng):
-    return [*audits[:-1], answered(audits[-1], NONE, NONE)]
+def last_round_open(rounds_so_far, rng):
+    return [*rounds_so_far[:-1], answered(rounds_so_far[-1], NONE, NONE)]
 
 
-def first_round_loses_12_of_15(audits, rng):
-    return [answered(audits[0], rng.permutation(audits[0].chosen)[:3], audits[0].drawn), *audits[1:]]
+def first_round_loses_12_of_15(rounds_so_far, rng):
+    return [
+        answered(rounds_so_far[0], rng.permutation(rounds_so_far[0].chosen)[:3], rounds_so_far[0].drawn),
+        *rounds_so_far[1:],
+    ]
 
 
-def second_round_loses_all_it_chose(audits, rng):
-    return [audits[0], answered(audits[1], NONE, audits[1].drawn), *audits[2:]]
+def second_round_loses_all_it_chose(rounds_so_far, rng):
+    return [rounds_so_far[0], answered(rounds_so_far[1], NONE, rounds_so_far[1].drawn), *rounds_so_far[2:]]
 
 
 class Population:
@@ -152,15 +120,15 @@ class Population:
     def campaign(self, rng, m=400, n=600, rounds=4, chosen=15, drawn=10, lose=None):
         at = rng.choice(len(self.x), m + n, replace=False)
         z = rng.random(m) < self.q0[at[:m]]
-        doubt, left, audits = np.abs(self.margin[at[m:]]), np.arange(n), []
+        doubt, left, rounds_so_far = np.abs(self.margin[at[m:]]), np.arange(n), []
         for _ in range(rounds):
             picked = left[np.argsort(doubt[left])[:chosen]]
             rest = np.setdiff1d(left, picked)
-            audits.append(Audit(picked, rng.choice(rest, drawn, replace=False)))
-            left = np.setdiff1d(rest, audits[-1].drawn)
+            rounds_so_far.append(Picked(picked, rng.choice(rest, drawn, replace=False)))
+            left = np.setdiff1d(rest, rounds_so_far[-1].drawn)
         if lose:
-            audits = lose(audits, rng)
-        design = Design(z, self.q0[at[:m]], n, tuple(audits))
+            rounds_so_far = lose(rounds_so_far, rng)
+        design = Design(z, self.q0[at[:m]], n, tuple(rounds_so_far))
         return design, self.margin[at], np.where(design.labelled, self.y[at], 0.0)
 
 
@@ -211,19 +179,19 @@ def test_rows_lost_at_random_leave_the_estimate_unbiased(estimator, lose, rounds
     assert values.mean() == pytest.approx(truth, abs=3 * values.std() / np.sqrt(len(values)))
     assert 0.92 <= np.mean([e.low <= truth <= e.high for e in found]) <= 0.995  # Wilson is wide for 8 draws
     if lose is not last_round_open:  # that one has no weight either way
-        forgotten = [Design(d.z, d.q0, d.n, tuple(Audit(*r[:2]) for r in d.rounds)) for d, _, _ in runs]
+        forgotten = [Design(d.z, d.q0, d.n, tuple(Picked(*r[:2]) for r in d.rounds)) for d, _, _ in runs]
         biased = [population(d, *run[1:], estimator=estimator).value for d, run in zip(forgotten, runs, strict=True)]
         assert abs(np.mean(biased) - truth) > abs(values.mean() - truth)
 
 
 def test_an_open_round_changes_nothing_until_it_is_answered():
     design, margin, y = Population().campaign(np.random.default_rng(13), rounds=2)
-    later = Design(design.z, design.q0, design.n, (*design.rounds, Audit(NONE, NONE, 40, 10)))
+    later = Design(design.z, design.q0, design.n, (*design.rounds, Picked(NONE, NONE, 40, 10)))
     assert population(later, margin, y) == population(design, margin, y)
 
 
-def test_audited_rows_stand_for_the_whole_rest_while_no_chosen_row_is_answered():
-    design = Design(np.zeros(0, dtype=bool), np.zeros(0), 10, (Audit(NONE, np.array([1, 2]), 4, 0),))
+def test_drawn_rows_stand_for_the_whole_rest_while_no_chosen_row_is_answered():
+    design = Design(np.zeros(0, dtype=bool), np.zeros(0), 10, (Picked(NONE, np.array([1, 2]), 4, 0),))
     assert design.omega(np.zeros(0)).tolist() == [0.0, 0.5, 0.5] + [0.0] * 7
 
 
@@ -259,12 +227,12 @@ def test_coverage_where_the_log_reveals_much(q):
 
 
 def test_clipping_does_not_make_a_log_worth_more_than_its_rows():
-    """Half a label of a log that reveals one row in 200: the audit must decide."""
+    """Half a label of a log that reveals one row in 200: the draw must decide."""
     rng, found = np.random.default_rng(17), []
     for _ in range(300):
         z, y = rng.random(100) < 0.005, np.where(rng.random(500) < 0.3, -1.0, 1.0)
         z[0] |= not z.any()
-        design = Design(z, np.full(100, 0.005), 400, (Audit(NONE, rng.choice(400, 40, replace=False)),))
+        design = Design(z, np.full(100, 0.005), 400, (Picked(NONE, rng.choice(400, 40, replace=False)),))
         found.append(population(design, np.ones(500), y, estimator="clipped"))
     assert max(e.effective_sample_size for e in found) < 40.0
     assert np.mean([e.value for e in found]) == pytest.approx(0.3, abs=0.02)
@@ -344,20 +312,22 @@ def test_estimators_are_what_they_are_called():
 def test_degenerate_designs():
     margin, y = np.array([1.0, -1.0, 2.0, -2.0, 3.0]), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
     q0, hidden = np.full(2, 0.5), np.zeros(2, dtype=bool)
-    nothing = Design(hidden, q0, 3, (Audit(np.array([0]), NONE),))  # no audit, no label in the log
-    with pytest.raises(InputError, match="Set audit= above 0"):
+    nothing = Design(hidden, q0, 3, (Picked(np.array([0]), NONE),))  # nothing drawn, no label in the log
+    with pytest.raises(NoRandomLabel, match="Set drawn= above 0"):
         population(nothing, margin, y)
-    no_audit = Design(~hidden, q0, 3, (Audit(np.array([0]), NONE),))
-    assert population(no_audit, margin, y, estimator="mis").labels == 2  # the chosen row tells nothing of the others
-    no_log = Design(hidden, q0, 3, (Audit(np.array([0]), np.array([2])),))
+    nothing_drawn = Design(~hidden, q0, 3, (Picked(np.array([0]), NONE),))
+    assert (
+        population(nothing_drawn, margin, y, estimator="mis").labels == 2
+    )  # the chosen row says nothing of others
+    no_log = Design(hidden, q0, 3, (Picked(np.array([0]), np.array([2])),))
     found = population(no_log, margin, y, estimator="mis")
     assert (found.value, found.low, found.labels) == (0.0, 0.0, 2)
     assert found.high > 0.5  # one draw without a loss shows little
     assert np.isfinite(population(no_log, margin, y, interval="bernstein").high)
-    with pytest.raises(InputError, match="the one source of 'is'"):
+    with pytest.raises(NoRandomLabel, match="the one source of 'is'"):
         population(no_log, margin, y, estimator="is")
     one_class = -np.ones(5)
-    with pytest.raises(InputError, match="recall is a share of rows of some kind; got 0 of"):
+    with pytest.raises(EmptyMeasure, match="recall is a share of rows of some kind; got 0 of"):
         population(no_log, margin, one_class, measure="recall", estimator="mis")
     assert population(no_log, margin, one_class, measure="precision", estimator="mis").value == 0.0
 
@@ -384,7 +354,7 @@ def test_bad_input_is_named_in_one_line(change, says):
 
 
 def test_lists_and_an_empty_log_will_do():
-    pool = (Audit(np.array([0]), np.array([1, 2])),)
+    pool = (Picked(np.array([0]), np.array([1, 2])),)
     assert population(Design([1, 1, 0], [1.0, 0.5, 0.5]), [1, 2, 3], [1, 1, -1], estimator="mis").value == 0.0
     assert population(Design([], [], 4, pool), np.ones(4), -np.ones(4), estimator="clipped").value == 1.0
     with pytest.raises(InputError, match=r"z and q0 must have one value a row; got shapes \(2,\), \(1,\)"):
@@ -394,129 +364,4 @@ def test_lists_and_an_empty_log_will_do():
 def test_positions_are_checked():
     for chosen, says in ((np.array([1, 1]), "twice"), (np.array([4]), "0 to 3; got 4")):
         with pytest.raises(InputError, match=says):
-            Design(np.zeros(0, dtype=bool), np.zeros(0), 4, (Audit(chosen, NONE),))
-
-
-@pytest.fixture(scope="module")
-def world():
-    rng = np.random.default_rng(10)
-    X = rng.uniform(-1, 1, (1500, 2))
-    y = np.where((X.sum(axis=1) > 0) ^ (rng.random(1500) < 0.1), 1, 0)
-    q0 = np.where(X[:, 0] > 0, 0.8, 0.1)
-    log = LoggedData(X[:500], y[:500], rng.random(500) < q0[:500], q0[:500], q0_estimated=True)
-    return log, X[500:], y[500:], q0[500:]
-
-
-def test_a_campaign_on_a_pool(world):
-    log, X, y, q0 = world
-    method, left = Unskew(audit=0.3, random_state=0).start(log), np.arange(len(y))
-    for k in (10, 30, 40):
-        asked = left[method.ask(X[left], q0[left], k=k)]
-        method.tell(y[asked])
-        left = np.setdiff1d(left, asked)
-    found = population_error(method, X)
-    assert found.low < np.mean(method.model_.predict(X) != y) < found.high
-    assert found.q0_estimated and "q0 estimated" in str(found)
-    assert found.labels == log.z.sum() + 80
-    design, rows, labels, trained = campaign(method, X)
-    assert (labels[500:][design.labelled[500:]] > 0).tolist() == (y[design.labelled[500:]] == 1).tolist()
-    assert design.rest.tolist() == [r.rest for r in method.rounds_]
-    assert np.all(
-        honest_margins(method, rows, labels, trained) * labels <= method.model_.decision_function(rows) * labels
-    )
-    for pool, says in ((None, "X_pool is None"), (X[::-1], "not those of X_pool"), (X[:50], "not those of X_pool")):
-        with pytest.raises(InputError, match=says):
-            population_error(method, pool)
-
-
-def test_a_campaign_on_a_stream(world):
-    log, X, y, q0 = world
-    method = run(Unskew(audit=0.2, random_state=0), log, (X, q0), y)
-    found = population_error(method)
-    assert found.low < np.mean(method.model_.predict(X) != y) < found.high
-    assert found.labels == log.z.sum() + method.labels_
-    with pytest.raises(InputError, match="known positive probability"):
-        population_error(run(IDBAL(C=0.64, eta=0.0256), log, (X, q0), y))
-
-
-def test_a_part_of_the_pool_is_not_the_pool(world, monkeypatch):
-    """Its random rows stand for what they were drawn from: of a sorted pool, for one end of it."""
-    log, X, y, q0 = world
-    method, left = Unskew(audit=0.3, random_state=0).start(log), np.arange(len(y))
-    for rows in (1000, 500):
-        offered = left[:rows]
-        asked = offered[method.ask(X[offered], q0[offered], k=20)]
-        method.tell(y[asked])
-        left = np.setdiff1d(left, asked)
-        if len(method.rounds_) == 1:
-            assert population_error(method, X).labels == log.z.sum() + 20
-    with pytest.raises(InputError, match="pool round 1 must have been asked with all 980 rows.*; got 500"):
-        population_error(method, X)
-    monkeypatch.setattr(unskew, "LOOK_AT", 100)  # chosen from a part, audit from all: that is the whole pool
-    method = Unskew(audit=0.3, random_state=0).start(log)
-    assert population_error(method.tell(y[method.ask(X, q0, k=20)]), X).labels == log.z.sum() + 20
-
-
-def misled(seed):
-    """Two groups with opposite rules. The log shows the small one; weights 1/Q0 make a model follow the large one."""
-    rng = np.random.default_rng(seed)
-    large, x = rng.random(6000) < 0.8, rng.uniform(-1, 1, 6000)
-    X, y = np.column_stack([x, np.ones(6000)]), np.where(large, x > 0, x < 0).astype(int)
-    q0 = np.where(large, 0.05, 0.95)
-    return LoggedData(X[:3000], y[:3000], rng.random(3000) < q0[:3000], q0[:3000]), X[3000:], y[3000:], q0[3000:]
-
-
-@pytest.mark.parametrize("method", [Passive, DBALw, DBALwm, VCDBAL])
-def test_a_method_that_weighs_is_judged_by_what_it_learnt(method):
-    found, truth = [], []
-    for seed in range(60):
-        log, X, y, _ = misled(seed)
-        m = method(random_state=seed).start(log)
-        found.append(population_error(m))
-        truth.append(np.mean(m.model_.predict(X) != y))
-    assert np.mean(truth) < 0.35
-    assert np.mean([e.value for e in found]) == pytest.approx(np.mean(truth), abs=0.015)
-    assert np.mean([e.low <= t <= e.high for e, t in zip(found, truth, strict=True)]) > 0.85
-
-
-@pytest.mark.parametrize("variant", ["released", "paper"])
-def test_passive_asks_for_all_so_its_stream_is_known(variant):
-    log, X, y, q0 = misled(0)
-    m = run(Passive(variant=variant, random_state=0), log, (X[:200], q0[:200]), y[:200])
-    found = population_error(m)
-    assert found.labels == log.z.sum() + 200
-    assert found.low < np.mean(m.model_.predict(X[200:]) != y[200:]) < found.high
-
-
-@pytest.mark.parametrize(("method", "variant"), [(Passive, "released"), (Passive, "paper"), (VCDBAL, "released")])
-def test_held_out_margins_are_those_of_the_same_passes(method, variant):
-    """All passes again give the model; without a twentieth of the rows nearly so, and not knowing their labels."""
-    log, X, y, q0 = misled(1)
-    m = method(variant=variant, random_state=0).start(log, 100)
-    if method is Passive:
-        m = run(m, log, (X[:100], q0[:100]), y[:100])
-    _, rows, labels, trained = campaign(m, None)
-    again = m._descent()
-    for at, v, order in m._passes:
-        again.run(rows[trained][at], labels[trained][at], v, order)
-    np.testing.assert_allclose(again.w, m.model_.coef_[0])
-    own, margin = m.model_.decision_function(rows[trained]), m.held_out(rows[trained], labels[trained])
-    assert np.corrcoef(own, margin)[0, 1] > 0.95
-    other = labels[trained].copy()
-    other[7] *= -1.0
-    assert m.held_out(rows[trained], other)[7] == margin[7]
-
-
-def test_a_method_without_held_out_margins_is_refused(world):
-    class Constant(Passive):
-        held_out = Method.held_out
-
-    with pytest.raises(InputError, match="Constant has none. Give it a method held_out"):
-        population_error(Constant(random_state=0).start(world[0]))
-
-
-def test_any_classifier_from_the_log_alone(world):
-    log, X, y, _ = world
-    method = Passive(random_state=0).start(log)
-    found = population_error(method)
-    assert found.low < np.mean(method.model_.predict(X) != y) < found.high
+            Design(np.zeros(0, dtype=bool), np.zeros(0), 4, (Picked(chosen, NONE),))

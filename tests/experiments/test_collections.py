@@ -281,7 +281,7 @@ def test_a_folder_that_cannot_be_written_to(cache, server, tiny, tmp_path, capsy
     server.answers["german.numer"] = TINY
     (tmp_path / "file").write_text("mine")
     assert cli.main(["data", "fetch", "german", "--to", str(tmp_path / "file" / "inside")]) == 2
-    assert "cannot write" in capsys.readouterr().err
+    assert "cannot be written: Not a directory" in capsys.readouterr().err
     assert everything(tmp_path) == [tmp_path / "file"]
 
 

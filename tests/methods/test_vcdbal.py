@@ -29,10 +29,11 @@ def twin(X, y, q0, z, m, C, eta, budget, rng, test_error):
         v = {i: weight(i) for i in rows if weight(i) <= M}
         for _ in range(3):
             vl = {i: v[i] * (min(1.0, max(-1.0, w @ X[i])) - known[i]) ** 2 for i in v}
-            norm = math.sqrt(sum(x**2 for x in vl.values())) or 1.0
+            norm = math.sqrt(sum(x**2 for x in vl.values()))
+            pull = math.sqrt(C) / norm if norm > 1e-12 else 0.0  # below, round-off would decide
             for i in np.array(rows, dtype=int)[rng.permutation(len(rows))]:
                 if i in v:
-                    scaled = np.array([v[i] * (1 + math.sqrt(C) * vl[i] / norm)])
+                    scaled = np.array([v[i] * (1 + pull * vl[i])])
                     w, t, _ = naive.fit(w, t, X[[i]], known[[i]], scaled, np.random.default_rng(0), eta)
         return w, t, M, sum(v[i] ** 2 for i in v if (w @ X[i]) * known[i] <= 0)
 
@@ -92,14 +93,19 @@ def after(s, n, **parameters):
     return method
 
 
+def weights(method, q0):
+    """v(x) of rows with these propensities, after all rounds so far."""
+    return method._regime.weights(method, method.state_, q0)
+
+
 @pytest.mark.parametrize("C", [0.01, 0.3, 3.0, 30.0, 1000.0])
 @pytest.mark.parametrize("policy", ["uniform", "uncertainty", "blind-spot"])
 def test_M_by_its_definition(C, policy):
     s = scene(1, policy)
-    regime = after(s, 60, C=C)._regime
-    v, N = regime.weights(s.log.q0), s.log.m + 60
-    regime.method.labels_ = 10
-    M = regime.clip_level()
+    method = after(s, 60, C=C)
+    v, N = weights(method, s.log.q0), s.log.m + 60
+    method.labels_ = 10
+    M = method._regime.clip_level(method, method.state_)
     assert M == pytest.approx(least_M(v, C, N), rel=1e-12)
     assert np.mean(v >= M * 1.0001) <= C * M * 1.0001 / N
     assert M == 1.0 or np.mean(v >= M * 0.9999) > C * M * 0.9999 / N
@@ -107,35 +113,36 @@ def test_M_by_its_definition(C, policy):
 
 def test_few_labels_clip_nothing():
     s = scene(policy="uniform")
-    regime = after(s, 60, C=1000.0, xi0=0.005)._regime
-    regime.method.labels_ = 9
-    assert regime.clip_level() == pytest.approx(2 * (s.log.m + 60) / (s.log.m * 0.005 + 60))
-    assert regime.clip_level() >= regime.weights(np.array([0.005, 0.05, 0.5])).max()
+    method = after(s, 60, C=1000.0, xi0=0.005)
+    method.labels_ = 9
+    M = method._regime.clip_level(method, method.state_)
+    assert M == pytest.approx(2 * (s.log.m + 60) / (s.log.m * 0.005 + 60))
+    assert M >= weights(method, np.array([0.005, 0.05, 0.5])).max()
 
 
 def test_a_larger_C_leaves_out_more_rows():
     s = scene(policy="uniform", rows=2000)
     kept = []
     for C in (1.0, 100.0, 1000.0):
-        regime = after(s, 100, C=C)._regime
-        assert regime.v.max() <= regime.M
-        kept.append(np.mean(regime.v > 0.0))
+        state = after(s, 100, C=C).state_
+        assert state.v.max() <= state.M
+        kept.append(np.mean(state.v > 0.0))
     assert kept[0] == 1.0 > kept[1] > kept[2]
 
 
 def test_C_zero_queries_only_the_boundary_and_clips_nothing():
     s = scene(policy="uniform")
     method = run(VCDBAL(C=0.0, random_state=0), s.log, (s.X, s.q0), s.y)
-    assert method.labels_ == 0 and np.all(method._regime.v > 0.0)
+    assert method.labels_ == 0 and np.all(method.state_.v > 0.0)
 
 
 def test_weights_are_the_mixture_of_all_rounds():
     s = scene(policy="uniform")
-    regime = after(s, 40)._regime
+    method = after(s, 40)
     m = s.log.m
     for q0 in (0.005, 0.05, 0.5):
         asked = sum(10 for n in (10, 20, 30, 40) if q0 < 2 * n / m)
-        assert regime.weights(np.array([q0]))[0] == pytest.approx((m + 40) / (m * q0 + asked))
+        assert weights(method, np.array([q0]))[0] == pytest.approx((m + 40) / (m * q0 + asked))
 
 
 def test_rows_the_log_covers_are_neither_asked_nor_kept():
@@ -145,7 +152,7 @@ def test_rows_the_log_covers_are_neither_asked_nor_kept():
     covered = s.q0[:10] >= 20 / s.log.m
     assert covered.any() and not covered[asked].any()
     method.tell(s.y[asked])
-    assert method._regime.rows == s.log.z.sum() + np.count_nonzero(~covered)
+    assert method.state_.rows == s.log.z.sum() + np.count_nonzero(~covered)
 
 
 def test_the_regulariser_lowers_the_second_moment():
@@ -169,7 +176,7 @@ def test_one_propensity_for_all_keeps_every_row(q0):
     z = np.random.default_rng(0).random(1000) < q0
     log = LoggedData(X[:1000], np.where(z, y[:1000], np.nan), z, q0, classes=(-1, 1))
     method = run(VCDBAL(C=0.64, random_state=0), log, (X[1000:], q0), y[1000:])
-    assert np.ptp(method._regime.v) == 0.0 and np.all(method._regime.v >= 1.0)
+    assert np.ptp(method.state_.v) == 0.0 and np.all(method.state_.v >= 1.0)
     assert method.model_.score(X, y) > 0.85
 
 

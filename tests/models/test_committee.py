@@ -1,10 +1,14 @@
 """Unskew with any scikit-learn classifier: one contract over several, degenerate logs, refusals, real data."""
 
+from copy import copy
+
 import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import chi2
 from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -17,7 +21,7 @@ from unskew import LoggedData, Unskew
 from unskew.errors import InputError
 from unskew.experiments.datasets import load
 from unskew.experiments.simulation import curve, simulate, simulations
-from unskew.methods import MarginSampling, RandomLabels, StreamedUnskew, population_error
+from unskew.methods import MarginSampling, RandomLabels, StreamedUnskew
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.committee import MEMBERS, BootstrapCommittee
 from unskew.models.cross_fitting import cross_fitted_margins
@@ -52,8 +56,8 @@ class TestContract:
 
     def test_the_user_gets_her_own_classifier(self, model):
         s = scene()
-        m = Unskew(model=model, random_state=1).start(s.log)
-        asked = m.ask(s.X, s.q0, 25)
+        m = Unskew(model=model, random_state=1).start(s.log, s.X, s.q0)
+        asked = np.asarray(m.ask(25))
         first = m.model_
         said = first.predict(s.test_X)
         m.tell(s.y[asked])
@@ -67,20 +71,33 @@ class TestContract:
         for words in (np.array(["a", "b"]), np.array(["b", "a"])):  # the second pair has the positive class first
             label = np.where(s.log.z, words[(s.log.y > 0).astype(int)], None)
             log = LoggedData(s.log.X, label, s.log.z, s.log.q0, classes=words)
-            named, signed = (Unskew(model=model, random_state=2).start(one) for one in (log, s.log))
+            named, signed = (Unskew(model=model, random_state=2).start(one, s.X, s.q0) for one in (log, s.log))
             assert set(named.model_.predict(s.test_X)) <= {"a", "b"}
             agree = (named.model_.predict(s.test_X) == words[1]) == (signed.model_.predict(s.test_X) > 0)
-            assert np.mean(agree) > 0.9  # a seeded learner goes through its classes in another order
-            assert population_error(named).value == pytest.approx(population_error(signed).value, abs=0.1)
+            assert agree.all()
+            assert named.error().value == pytest.approx(signed.error().value, rel=1e-6)
+            assert np.array_equal(np.asarray(named.ask(20)), np.asarray(signed.ask(20)))
+
+    def test_margins_are_of_the_second_class_named(self, model):
+        s = scene()
+        X, y, v = s.log.revealed_X, s.log.revealed_y, np.ones(len(s.log.revealed_y))
+        found = []
+        for words in (np.array([0, 1]), np.array(["b", "a"])):
+            committee = BootstrapCommittee(model, random_state=0).prepare(s.log.X, words)
+            committee.update(X, y, v, choose=True)
+            found.append((committee.belief(s.X).mu, committee.belief(s.X).deviation(), committee.margin(s.X)))
+            assert np.mean((committee.margin(s.X) > 0.0) == (s.y > 0.0)) > 0.6
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-6)
 
     def test_population_error(self, model):
         inside = 0
         for seed in range(5):
             s = scene(seed, rows=1500)
-            m = Unskew(model=model, audit=0.5, random_state=seed).start(s.log)
-            m.tell(s.y[m.ask(s.X, s.q0, 40)])
-            found = population_error(m, s.X)
-            assert found == population_error(m, s.X)
+            m = Unskew(model=model, drawn=0.5, random_state=seed).start(s.log, s.X, s.q0)
+            m.tell(s.y[np.asarray(m.ask(40))])
+            found = m.error()
+            assert found == m.error()
             inside += found.low < s.error(m) < found.high
         assert inside >= 4  # of 95 % intervals; five or four are inside 98 times in 100
 
@@ -96,14 +113,12 @@ class TestContract:
         y = np.where(X[:, 0] > 0, 1.0, -1.0)
         for z in (np.zeros(200, dtype=bool), y[:200] > 1.0, (y[:200] > 0) & (rng.random(200) < 0.1)):
             log = LoggedData(X[:200], np.where(z, y[:200], np.nan), z, 0.15, classes=(-1, 1))
-            m = Unskew(model=model, audit=0.3, random_state=0).start(log)
+            m = Unskew(model=model, drawn=0.3, random_state=0).start(log, X[200:], 0.15)
             assert m.model_.predict(X).shape == (400,) and isinstance(m.model_, BayesianLogistic)
-            left = np.arange(200)
             for k in (3, 30, 30):
-                asked = left[m.ask(X[200:][left], 0.15, k)]
+                asked = np.asarray(m.ask(k))
                 m.tell(y[200:][asked])
-                left = np.setdiff1d(left, asked)
-                assert 0.0 <= population_error(m, X[200:]).value <= 1.0
+                assert 0.0 <= m.error().value <= 1.0
             assert m.model_.score(X, y) > 0.8
 
 
@@ -112,16 +127,16 @@ def test_sparse_rows(model):
     s = scene()
     label = np.where(s.log.z, s.log.y, np.nan)
     log = LoggedData(sparse.csr_array(s.log.X), label, s.log.z, s.log.q0, classes=(-1, 1))
-    m = Unskew(model=model, audit=0.3, random_state=1).start(log)
-    m.tell(s.y[m.ask(sparse.csr_array(s.X), s.q0, 20)])
-    assert 0.0 < population_error(m, sparse.csr_array(s.X)).value < 0.5
+    m = Unskew(model=model, drawn=0.3, random_state=1).start(log, sparse.csr_array(s.X), s.q0)
+    m.tell(s.y[np.asarray(m.ask(20))])
+    assert 0.0 < m.error().value < 0.5
 
 
 def test_sparse_rows_for_a_dense_model():
     s = scene()
     log = LoggedData(sparse.csr_array(s.log.X), np.where(s.log.z, s.log.y, np.nan), s.log.z, s.log.q0)
     with pytest.raises(InputError, match=r"GaussianNB must fit \d+ sparse rows.* Pass dense rows"):
-        Unskew(model=GaussianNB()).start(log)
+        Unskew(model=GaussianNB()).start(log, s.X)
 
 
 @pytest.mark.parametrize(
@@ -176,20 +191,89 @@ def test_the_bootstrap_spreads_as_the_posterior_does():
     assert np.median(committee.belief(grid).deviation() / exact) == pytest.approx(1.0, abs=0.3)
 
 
-def test_where_the_committee_agrees_rows_are_picked_at_random():
-    """Fewer labels than a leaf must hold: boosting says the same of every row."""
-    s = scene(policy="identical")
-    m = Unskew(model=HistGradientBoostingClassifier(), audit=0.0, random_state=0).start(s.log)
-    m.tell(s.y[m.ask(s.X, s.q0, 12)])
-    asked = m.ask(s.X, s.q0, 30)
-    assert asked.max() > 150 and asked.min() < 130
+class TestAgreement:
+    """Where the whole committee says the same of every row, each row is as likely to be picked as any other."""
+
+    @staticmethod
+    def picks(rows, k, runs):
+        """How often each row was picked, over committees with different seeds."""
+        X, y = np.arange(rows)[:, None] / rows, np.where(np.arange(12) % 3, 1.0, -1.0)
+        times = np.zeros(rows)
+        for seed in range(runs):
+            committee = BootstrapCommittee(DummyClassifier(), random_state=seed).prepare(X, np.array([0, 1]))
+            committee.update(X[:12], y, np.ones(12), choose=True)
+            assert np.ptp(committee.belief(X).deviation()) < 1e-9, "the members say the same of every row"
+            picked = committee.wanted(X, k, np.random.default_rng(seed))
+            assert len(set(picked.tolist())) == k
+            times[picked] += 1
+        return times
+
+    @pytest.mark.parametrize(("rows", "k"), [(40, 10), (600, 60)])  # all are candidates; only some are
+    def test_every_row_is_picked_equally_often(self, rows, k):
+        runs = 100
+        times = self.picks(rows, k, runs)
+        expected, variance = runs * k / rows, runs * k / rows * (1.0 - k / rows)
+        statistic = ((times - expected) ** 2).sum() / variance  # about chi-squared
+        assert 1e-4 < chi2.cdf(statistic, rows - 1) < 1.0 - 1e-4
+
+    def test_a_real_committee(self):
+        """Fewer labels than a leaf must hold: boosting says the same of every row."""
+        s, firsts, shares = scene(policy="identical"), set(), []
+        for seed in range(4):
+            m = Unskew(model=HistGradientBoostingClassifier(), drawn=0.0, random_state=seed).start(s.log, s.X, s.q0)
+            m.tell(s.y[np.asarray(m.ask(12))])
+            asked = np.asarray(m.ask(30))
+            firsts.add(int(asked[0]))
+            shares.append(np.histogram(asked, bins=4, range=(0, s.n))[0])
+        assert len(firsts) == 4, "another seed, other rows"
+        assert np.min(shares) >= 1 and np.sum(shares, axis=0).min() >= 15, "30 are due to each quarter of the pool"
+
+
+def test_a_failed_update_leaves_the_committee_as_it_was():
+    s = scene()
+    X, y, v = s.log.revealed_X, s.log.revealed_y, np.ones(len(s.log.revealed_y))
+    committee = BootstrapCommittee(FailsOnMany(), random_state=0).prepare(s.log.X, s.log.classes)
+    one_class = np.flatnonzero(y > 0.0)[:8]
+    for few in (one_class, np.arange(20)):  # the stand-in's turn, then the classifier's
+        committee.update(X[few], y[few], v[few], choose=True)
+        before, said = dict(vars(committee)), committee.belief(s.X)
+        with pytest.raises(MemoryError):
+            committee.update(X, y, v, choose=True)
+        assert vars(committee).keys() == before.keys()
+        assert all(vars(committee)[name] is value for name, value in before.items())
+        np.testing.assert_array_equal(committee.belief(s.X).mu, said.mu)
+        np.testing.assert_array_equal(committee.belief(s.X).deviation(), said.deviation())
+
+
+class FailsOnMany(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        if len(y) > 20:
+            raise MemoryError
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("labels", [0, 5, 50])
+def test_a_copy_does_not_learn_with_the_committee(labels):
+    """Before the labels show both classes the stand-in learns; it belongs to one committee alone."""
+    s = scene()
+    rows = np.argsort(-s.log.revealed_y, kind="stable")  # one class first
+    X, y = s.log.revealed_X[rows], s.log.revealed_y[rows]
+    committee = BootstrapCommittee(LogisticRegression(), random_state=0).prepare(s.log.X, s.log.classes)
+    committee.update(X[:3], y[:3], np.ones(3), choose=True)
+    twin, said = copy(committee), committee.belief(s.X).mu
+    for learns, rests in ((committee, twin), (twin, committee)):
+        learns.update(X[:labels], y[:labels], np.ones(labels), choose=True)
+        assert not np.allclose(learns.belief(s.X).mu, said, atol=1e-3)
+        if rests is twin:
+            np.testing.assert_array_equal(rests.belief(s.X).mu, said)
+    np.testing.assert_array_equal(committee.belief(s.X).mu, twin.belief(s.X).mu)
 
 
 def test_members_are_fitted_in_parallel_alike():
     s = scene()
-    alone = Unskew(model=LogisticRegression(), random_state=0).start(s.log).ask(s.X, s.q0, 20)
+    alone = Unskew(model=LogisticRegression(), random_state=0).start(s.log, s.X, s.q0).ask(20)
     with joblib.parallel_config("threading", n_jobs=2):
-        together = Unskew(model=LogisticRegression(), random_state=0).start(s.log).ask(s.X, s.q0, 20)
+        together = Unskew(model=LogisticRegression(), random_state=0).start(s.log, s.X, s.q0).ask(20)
     assert np.array_equal(alone, together)
 
 
@@ -202,8 +286,8 @@ def test_cross_fitting_with_one_label_of_a_class():
 def test_rivals_take_the_model_too():
     s = scene()
     for rival in (MarginSampling, RandomLabels):
-        m = rival(model=LogisticRegression(), random_state=0).start(s.log)
-        assert m.ask(s.X, s.q0, 10).size == 10 and isinstance(m.model_, LogisticRegression)
+        m = rival(model=LogisticRegression(), random_state=0).start(s.log, s.X, s.q0)
+        assert len(m.ask(10)) == 10 and isinstance(m.model_, LogisticRegression)
 
 
 @pytest.mark.parametrize("model", ["boosting", "logistic", "forest", "pipeline"])  # sgd varies too much from fit to fit

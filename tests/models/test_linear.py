@@ -1,4 +1,4 @@
-"""`Descent` and `LinearClassifier`: scikit-learn's contract, dense against CSR, and every refusal."""
+"""`Descent` and `LinearClassifier`: dense against CSR, blocks and weights, and every refusal."""
 
 import pickle
 
@@ -6,21 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from unskew.descent import CLOCKS, LOSSES, Descent
 from unskew.errors import InputError
 from unskew.models.linear import LinearClassifier
 
 any_loss = pytest.mark.parametrize("loss", LOSSES)
-
-
-@parametrize_with_checks(
-    [LinearClassifier(loss=loss) for loss in LOSSES]
-    + [LinearClassifier(loss="squared", clock="rows", fit_intercept=True, passes=2)]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

@@ -248,7 +248,7 @@ def test_a_second_tab_does_not_lose_what_the_first_could_not_send(page: Page, vi
 def test_an_answer_somebody_else_gave_meanwhile_is_said(page: Page, visit: Callable[..., Tab]) -> None:
     ada = visit("ada")
     first = row(ada)
-    page.campaign.answer(first, "no", "bob")
+    page.campaign.answer(first, "no", by="bob")
     press(ada, "1")
     expect(ada.get_by_role("alert")).to_contain_text("That was not taken")
     assert row(ada) != first and page.campaign.state.rows[first].label == "no"

@@ -1,9 +1,14 @@
-"""Real labelling: a log and a pool of files, a budget, people who answer, and a ledger of all of it."""
+"""Real labelling: a log and a pool, a budget, people who answer, and a ledger of everything that happened."""
 
 from unskew.campaigns.campaign import Campaign
-from unskew.campaigns.ledger.state import Asked, Row, State
+from unskew.campaigns.ledger.events import Recorded
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.state import Row, RowStatus, State
 from unskew.campaigns.ledger.status import Status
-from unskew.campaigns.ledger.store import Event, Ledger
+from unskew.campaigns.ledger.store import Ledger
+from unskew.campaigns.ledger.work import Work
 from unskew.campaigns.telling import Rejected, Told
 
-__all__ = ["Asked", "Campaign", "Event", "Ledger", "Rejected", "Row", "State", "Status", "Told"]
+__all__ = [
+    "Campaign", "Ledger", "Recorded", "Rejected", "Row", "RowStatus", "Settings", "State", "Status", "Told", "Work",
+]  # fmt: skip

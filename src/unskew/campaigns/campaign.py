@@ -1,21 +1,24 @@
-"""A campaign: rows asked for, handed out, answered, and learnt from, by many people at once."""
+"""A campaign: rows are asked for, handed out, answered and learnt from, by many people at once."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from unskew.campaigns.folder import Folder
+from unskew.campaigns.ledger.events import Invited, Revoked, Undone
 from unskew.campaigns.ledger.live import Live, Transaction
 from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
-from unskew.campaigns.ledger.state import Asked, Row, State
-from unskew.campaigns.ledger.status import Status, status_of
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.state import Row, State
+from unskew.campaigns.ledger.status import Status, room, status_of
 from unskew.campaigns.ledger.store import Ledger, utc_now
 from unskew.campaigns.rounds import Rounds
-from unskew.campaigns.telling import Record, Told, Unread, judge
+from unskew.campaigns.telling import Label, Line, Told, Unread, judge, lines_of
 from unskew.errors import InputError
 
-if TYPE_CHECKING:  # what fits models takes seconds to import, and who hands rows out or takes answers in needs none
+if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that fits models, which is slow to import
     import polars as pl
     from sklearn.pipeline import Pipeline
 
@@ -24,10 +27,10 @@ if TYPE_CHECKING:  # what fits models takes seconds to import, and who hands row
 
 
 class Campaign:
-    """A log, a pool, a budget, and a ledger of who was asked what and said what.
+    """A log, a pool, a budget, and a ledger of who was asked for which label and what they answered.
 
-    Make one with `create`, come back to it with `open`. Several threads may share one object, and several processes
-    or machines one ledger. Close it when done, or use it in a `with` statement.
+    Make one with `create`, and come back to it with `open`. Several threads may share one object, and several
+    processes or machines one ledger. Close it when done, or use it in a `with` statement.
 
     Examples
     --------
@@ -35,27 +38,22 @@ class Campaign:
     >>> import numpy as np
     >>> import polars as pl
     >>> rng = np.random.default_rng(0)
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> x = rng.normal(size=300)
-    >>> frame = pl.DataFrame({"x": x, "paid": (x > 0).astype(int), "q0": np.full(300, 0.5)})
-    >>> seen = pl.Series(rng.random(300) < 0.5)
-    >>> frame.with_columns(pl.when(seen).then("paid").alias("paid")).write_parquet(folder / "log.parquet")
-    >>> pl.DataFrame({"x": rng.normal(size=1000)}).write_parquet(folder / "pool.parquet")
-    >>> campaign = Campaign.create(
-    ...     folder / "loans", log=folder / "log.parquet", pool=folder / "pool.parquet", label="paid", propensity="q0",
-    ...     budget=50,
+    >>> x, seen = rng.normal(size=300), rng.random(300) < 0.5
+    >>> log = pl.DataFrame({"x": x, "paid": np.where(seen, x > 0, np.nan), "q0": np.full(300, 0.5)})
+    >>> pool = pl.DataFrame({"x": rng.normal(size=1000)})
+    >>> loans = Campaign.create(
+    ...     Path(tempfile.mkdtemp(), "loans"), log=log, pool=pool, label="paid", propensity="q0", budget=50
     ... )
-    >>> rows = campaign.ask(20, "ann")
-    >>> campaign.tell([(k, row.id, "1" if row.values["x"] > 0 else "0") for k, row in enumerate(rows, 1)], "ann")
+    >>> loans.tell({row.id: int(row.values["x"] > 0) for row in loans.ask(20, by="ann")}, by="ann")
     Told(answered=20, skipped=0, corrected=0, repeated=0)
-    >>> campaign.status().spent
+    >>> loans.status().spent
     20
-    >>> campaign.close()
+    >>> loans.close()
     """
 
-    def __init__(self, folder: Folder, ledger: Ledger, campaign: str, settings: dict[str, Any]) -> None:
+    def __init__(self, folder: Folder, ledger: Ledger, campaign: str, settings: Settings) -> None:
         self.folder, self.ledger, self.id, self.settings = folder, ledger, campaign, settings
-        self._live = Live(ledger, campaign, settings["budget"])
+        self._live = Live(ledger, campaign, settings.budget)
         self._rounds = Rounds(folder, settings, ledger, self._live)
 
     @classmethod
@@ -63,52 +61,54 @@ class Campaign:
         cls,
         dir: Path | str,
         *,
-        log: Path | str,
-        pool: Path | str,
+        log: "Path | str | pl.DataFrame | Any",
+        pool: "Path | str | pl.DataFrame | Any",
         label: str,
         propensity: str | None = None,
         id: str | None = None,
         budget: int = 500,
         method: str = "Unskew",
-        audit: float = 0.1,
+        drawn: float = 0.1,
         store: str | None = None,
         classes: Sequence[str] | None = None,
         lease: timedelta = timedelta(minutes=30),
         seed: int = 0,
         now: Callable[[], datetime] = utc_now,
     ) -> Self:
-        """Begin a campaign in a new folder, from a log and a pool in files.
+        """Begin a campaign in a new folder, from a log and a pool.
 
         Parameters
         ----------
         dir : path
             A folder that holds no campaign yet.
-        log, pool : path
-            CSV or Parquet, as `files.read_table` takes them.
+        log, pool : path or frame
+            CSV or Parquet files, or Polars or pandas frames, as `tables.files.read_table` takes them.
         label, propensity, id : str
-            Columns of the log. Propensities that were not recorded are estimated. Ids come from the pool.
+            Columns. `label` and `propensity` are in the log; propensities that were not recorded are estimated. `id`
+            is in the pool. The pool may have propensities too: the log's decision, had the row been in the log.
+            They are used in weights, and neither shown to people nor learnt from.
         budget : int
-            Labels that may be bought.
+            The number of labels that may be bought.
         method : str
-            A method that picks from a pool; `Unskew` is the one to use.
-        audit : float
-            Share of the labels spent on rows drawn at random, on which error estimates rest.
+            A method that works on a pool: a name in `unskew.methods.registry`, or your own as ``module:Class``.
+        drawn : float
+            The share of the labels spent on rows drawn at random, on which error estimates rest.
         store : str, optional
-            ``postgresql://user@host/database``; a password can come from ~/.pgpass. A file in `dir` if left out.
+            ``postgresql://user@host/database``; the password may be in ~/.pgpass. By default, a file in `dir`.
         classes : pair of str, optional
-            (negative, positive), where the log shows only one or in another order.
+            (negative, positive), if the log shows only one of them or they are to be in another order.
         lease : timedelta
-            For how long a row is kept for whoever asked.
+            For how long a row is kept for the person who asked for it.
         seed : int
-            Of everything drawn at random.
+            The seed of everything random.
         now : callable
             The clock.
         """
-        from unskew.campaigns.creating import create
+        from unskew.campaigns.creating import create  # scikit-learn takes seconds to import
 
         create(
             Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            audit=audit, store=store, classes=None if classes is None else list(classes), lease=lease, seed=seed,
+            drawn=drawn, store=store, classes=None if classes is None else list(classes), lease=lease, seed=seed,
         )  # fmt: skip
         return cls.open(dir, now=now)
 
@@ -116,18 +116,18 @@ class Campaign:
     def open(cls, dir: Path | str, *, now: Callable[[], datetime] = utc_now) -> Self:
         """Come back to a campaign."""
         folder = Folder(dir)
-        said = folder.identify()
-        if said["store"] is None and not folder.ledger.exists():
+        marker = folder.identify()
+        if marker["store"] is None and not folder.ledger.exists():
             raise InputError(f"{folder.ledger} is missing. Copy it from where the campaign was made.")
-        ledger = Ledger(folder.url(said["store"]), now=now)
+        ledger = Ledger(folder.store(marker["store"]), now=now)
         try:
-            return cls(folder, ledger, said["campaign"], ledger.settings(said["campaign"]))
+            return cls(folder, ledger, marker["campaign"], ledger.settings(marker["campaign"]))
         except BaseException:
             ledger.close()
             raise
 
     def close(self) -> None:
-        """Give the ledger's connections back."""
+        """Close the ledger's connections."""
         self.ledger.close()
 
     def __enter__(self) -> Self:
@@ -137,26 +137,31 @@ class Campaign:
         self.close()
 
     @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.path.resolve().name
+
+    @property
     def state(self) -> State:
         """What the ledger says now."""
         return self.refresh()
 
     def refresh(self) -> State:
-        """Apply what others wrote since."""
+        """Apply the events that others have written since."""
         return self._live.refresh()
 
     def room(self, state: State) -> int:
-        """Rows that may still be planned: as many as budget and pool have room for."""
-        return self._rounds.room(state)
+        """The number of rows that may still be planned: as many as both the budget and the pool allow."""
+        return room(state, self.settings)
 
     @property
     def log_frame(self) -> "pl.DataFrame":
-        """The log as read."""
+        """The log as it was read."""
         return self._rounds.fitting.log_frame
 
     @property
     def pool_frame(self) -> "pl.DataFrame":
-        """The pool as read."""
+        """The pool as it was read."""
         return self._rounds.fitting.pool_frame
 
     def row(self, id: str) -> Row:
@@ -168,95 +173,100 @@ class Campaign:
 
     # Asking
 
-    def ask(self, n: int, actor: str) -> list[Asked]:
-        """Rows for `actor` to answer: n, or fewer where the budget or the pool ends.
+    def ask(self, n: int, *, by: str) -> list[Row]:
+        """Rows for `by` to answer: n, or fewer where the budget or the pool ends.
 
-        First come the rows she still holds, then those nobody holds any more, then a new round is planned.
+        First come the rows that `by` still holds, then those nobody holds any more, then a new round is planned.
         """
-        return self._rounds.ask(n, actor)
+        return self._rounds.ask(n, by)
 
-    def hand_out(self, n: int, actor: str) -> list[Asked]:
-        """As `ask`, of rows that are planned already: quick, and perhaps none."""
-        return self._rounds.hand_out(n, actor)[0]
+    def hand_out(self, n: int, *, by: str) -> list[Row]:
+        """Like `ask`, but only rows that are planned already: quick, and perhaps none."""
+        return self._rounds.hand_out(n, by)[0]
 
     def plan(self, k: int) -> bool:
-        """Plan a round of k rows, or as many as the budget and the pool still allow; False if that is none."""
+        """Plan a round of k rows, or of as many as the budget and the pool still allow; False if that is none."""
         return self._rounds.plan(k)
 
     def close_due(self) -> int:
-        """Close every round whose rows are all answered, skipped or out of time; how many there were."""
+        """Close every round whose rows are all answered, skipped or overdue, and return the number of them."""
         return self._rounds.close_due()
 
     # Answering
 
-    def tell(self, records: Sequence[Record | Unread], actor: str, *, force_correct: bool = False) -> Told:
-        """Take in answers (line, id, label), the label None for a skip; all of them or, with `Rejected`, none.
+    def tell(self, answers: Mapping[str, Label], *, by: str, force_correct: bool = False) -> Told:
+        """Take in answers: a label for each row id, None for a skip. All of them are taken or, with `Rejected`, none.
 
-        An answer that is known already is passed over, and so is the skip of a row that somebody else holds. A label
-        stands against somebody else's skip, if the budget has room. Any other answer that differs from what was said
-        before is a problem, or with `force_correct` a correction. So is a line that could not be read.
+        Labels are matched to the classes as those in files are: 1, 1.0 and "1" are the same.
+
+        An answer that is known already changes nothing, and neither does the skip of a row that somebody else holds. A
+        label overrides somebody else's skip, if the budget has room. Any other answer that differs from what was
+        answered before is a problem, or with `force_correct` a correction.
         """
+        return self.tell_lines(lines_of(answers), by=by, force_correct=force_correct)
+
+    def tell_lines(self, lines: Sequence[Line | Unread], *, by: str, force_correct: bool = False) -> Told:
+        """Like `tell`, for lines (number, id, label) of a file. A line that could not be read is a problem as well."""
         with self._live.writing() as write:
-            return self._take_in(write, records, actor, force_correct)
+            return self._take_in(write, lines, by, force_correct)
 
-    def exchange(self, records: Sequence[Record], n: int, actor: str) -> tuple[Told, list[Asked]]:
-        """`tell`, then `hand_out`, in one transaction: answers in, the next rows out."""
+    def exchange(self, lines: Sequence[Line], n: int, *, by: str) -> tuple[Told, list[Row]]:
+        """`tell_lines`, then `hand_out`, in one transaction: answers in, the next rows out."""
         with self._live.writing() as write:
-            return self._take_in(write, records, actor), self._rounds.give(write, n, actor)[0]
+            return self._take_in(write, lines, by), self._rounds.give(write, n, by)[0]
 
-    def answer(self, id: str, label: str, actor: str) -> Told:
-        """One answer."""
-        return self.tell([(1, id, label)], actor)
+    def answer(self, id: str, label: Label, *, by: str) -> Told:
+        """Take in one answer."""
+        return self.tell({id: label}, by=by)
 
-    def skip(self, id: str, actor: str) -> Told:
-        """A row that `actor` cannot or will not answer; its place in the budget is free again."""
-        return self.tell([(1, id, None)], actor)
+    def skip(self, id: str, *, by: str) -> Told:
+        """Skip a row that `by` cannot or will not answer; its place in the budget is free again."""
+        return self.tell({id: None}, by=by)
 
-    def undo(self, actor: str, id: str | None = None) -> Asked | None:
-        """Take back the last answer or skip of `actor`, who holds the row again, before all others.
+    def undo(self, id: str | None = None, *, by: str) -> Row | None:
+        """Take back the last answer or skip of `by`, who then holds the row again, before all other rows.
 
-        None if there is nothing to take back. A skip whose place in the budget is taken stays, and what was said before
-        it is the last. With `id`, only if that was to row `id`; to say so again changes nothing.
+        Returns the row, or None if there is nothing to take back. A skip whose place in the budget is taken cannot be
+        taken back; then the answer before it counts as the last. With `id`, the last answer is taken back only if it
+        was to that row, and doing so twice changes nothing.
         """
-        checked_name(actor)
+        checked_name(by)
         with self._live.writing() as write:
             state = write.state
-            last, newest = state.undoable(actor), next(reversed(state.done.get(actor, [])), None)
+            last, newest = state.undoable(by), next(reversed(state.done.get(by, [])), None)
             wanted = id if id is not None else last or newest
             if wanted is None:
                 return None
             if wanted != last:
                 held = state.open.get(wanted)
-                if held is not None and held.holder == actor:
-                    return Asked.of(held)
+                if held is not None and held.holder == by:
+                    return held
                 if wanted == newest:
                     told = f"row {wanted!r} was skipped and its place in the budget is taken. Go on with the next."
                 else:
                     told = f"only your last answer can be taken back; {wanted!r} is not it. Answer the next row."
                 raise InputError(told)
-            row = state.rows[wanted]
-            until = (self.ledger.now() + self._rounds.lease).isoformat()
-            write.append("undone", actor, {"id": wanted, "was": row.label, "until": until})
-            return Asked.of(row)
+            write.append(Undone(wanted, state.rows[wanted].label, self.ledger.now() + self._rounds.lease), by=by)
+            return state.rows[wanted]
 
     def _take_in(
-        self, write: Transaction, records: Sequence[Record | Unread], actor: str, force_correct: bool = False
+        self, write: Transaction, lines: Sequence[Line | Unread], by: str, force_correct: bool = False
     ) -> Told:
-        checked_name(actor)
-        drafts, told = judge(
-            write.state, records, self.settings["classes"], actor=actor, now=self.ledger.now(), in_pool=self._in_pool,
+        checked_name(by)
+        events, told = judge(
+            write.state, lines, self.settings.classes, actor=by, now=self.ledger.now(), in_pool=self._in_pool,
             force_correct=force_correct,
         )  # fmt: skip
-        write.append_all([(kind, actor, body) for kind, body in drafts])
+        write.append(*events, by=by)
         return told
 
     def _in_pool(self, ids: Collection[str]) -> set[str]:
-        return self.folder.in_pool(ids, self.settings["id"], self.settings["pool_rows"])
+        return self.folder.in_pool(ids, self.settings.id, self.settings.pool_rows)
 
     # Learning
 
     def digest(self) -> str:
-        """A name for the model after all answers so far: the same wherever it is fitted."""
+        """A name for the model after all answers so far. It is the same wherever the model is fitted."""
         return self._rounds.fitting.digest(self._rounds.snapshot()[0])
 
     def method(self) -> "Method":
@@ -264,22 +274,30 @@ class Campaign:
         return self._rounds.fitting.method(self._rounds.snapshot()[0])
 
     def model(self) -> "Pipeline":
-        """A fitted scikit-learn pipeline: a frame with the pool's columns in, classes out."""
+        """A fitted scikit-learn pipeline: it takes a frame with the pool's columns and returns classes."""
         return self._rounds.fitting.pipeline(self._rounds.snapshot()[0])
 
-    def predict(self, frame: "pl.DataFrame") -> "pl.DataFrame":
-        """The class of every row and the probability of the positive one, beside the id where there is one."""
-        return self._rounds.fitting.predict(self._rounds.snapshot()[0], frame)
+    def predict(self, rows: "Path | str | pl.DataFrame | Any") -> "pl.DataFrame":
+        """The class of every row and the probability of the positive class, beside the id if there is one.
+
+        `rows` is a file or frame with the pool's columns, as `create` takes it.
+        """
+        from unskew.campaigns.tables.files import read_table
+
+        # Columns that are text in the campaign are text here, whatever the few values of a small file look like.
+        text = [name for name, kind in self.settings.types.items() if kind == "String"]
+        return self._rounds.fitting.predict(self._rounds.snapshot()[0], read_table(rows, text=text))
 
     def error(self, measure: str = "error") -> "PopulationEstimate":
-        """What the model's error, or another measure, is on the whole population, with an interval."""
+        """The model's error, or another measure, on the whole population, with an interval.
+
+        Raises `NoRandomLabel` if no label came at random, neither in the log nor from rows drawn.
+        """
         return self._rounds.fitting.error(*self._rounds.snapshot(), measure=measure)
 
     def history(self) -> "list[tuple[int, PopulationEstimate]]":
-        """Labels and the error estimated from them: from the log alone, then each time a round closed."""
-        from unskew.estimation.population import PopulationEstimate
-
-        return [(labels, PopulationEstimate(**error)) for labels, error in sorted(self.refresh().errors.items())]
+        """The number of labels and the error estimated from them: from the log alone, then as each round closed."""
+        return sorted(self.refresh().errors.items())
 
     # People
 
@@ -289,11 +307,10 @@ class Campaign:
             return status_of(self.refresh(), self.settings, self.ledger.now())
 
     def invite(self, name: str, role: str = "annotator") -> str:
-        """A new token for somebody, instead of any she had. It is not kept: hand it over now."""
+        """A new token for somebody, which replaces any earlier one. It is not stored: hand it over now."""
         token = new_token()
-        body = {"name": checked_name(name), "token_sha256": token_hash(token), "role": checked_role(role)}
         with self._live.writing() as write:
-            write.append("invited", "", body)
+            write.append(Invited(checked_name(name), checked_role(role), token_hash(token)))
         return token
 
     def who(self, token: str) -> tuple[str, str] | None:
@@ -303,9 +320,28 @@ class Campaign:
         return None if person is None else (person.name, person.role)
 
     def revoke(self, name: str) -> None:
-        """Make somebody's token worthless; what she answered stays."""
+        """Make somebody's token worthless. Their answers stay."""
         with self._live.writing() as write:
             people = write.state.people
             if name not in people:
                 raise InputError(f"nobody named {name!r} was invited. Invited: {', '.join(people) or 'nobody'}.")
-            write.append("revoked", "", {"name": name})
+            write.append(Revoked(name))
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        status = self.status()
+        error = "not known yet: no label came at random"
+        if status.error is not None:
+            found = status.error
+            value, low, high = (f"{100 * share:.1f}" for share in (found.value, found.low, found.high))
+            error = f"{value} % of everyone, {100 * found.level:g} % interval {low} to {high} %"
+        people = ", ".join(f"{name} ({work.answered})" for name, work in status.annotators.items())
+        facts = {
+            "campaign": self.name,
+            "labels": f"{status.spent} of {status.budget}",
+            "rounds": f"{status.rounds}, {status.closed} closed",
+            "error": error,
+            "people": people or "nobody yet",
+        }
+        rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
+        return f'<table class="unskew-campaign"><tbody>{rows}</tbody></table>'

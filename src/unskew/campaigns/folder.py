@@ -1,27 +1,25 @@
-"""The folder of a campaign: which file is what, each of them whole or not there."""
+"""The folder of a campaign: which file is which. Each file is whole or not there at all."""
 
 import fcntl
 import hashlib
 import json
-import os
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import polars as pl
-from sqlalchemy.engine import URL
 
 from unskew.errors import InputError, StoreError
+from unskew.writing import put, put_text, unwritable
 
 LAYOUT = 1
 
 
 class Folder:
-    """Paths inside a campaign's folder. It is one once `campaign.json`, written last, is there."""
+    """Paths inside a campaign's folder. It is a campaign once `campaign.json`, which is written last, is there."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -32,14 +30,14 @@ class Folder:
         self.cache = self.path / "cache"
         self.unfinished = self.path / ".unfinished"
 
-    def url(self, store: str | None) -> str | URL:
-        """Where the ledger is."""
-        return URL.create("sqlite", database=str(self.ledger.absolute())) if store is None else store
+    def store(self, named: str | None) -> str | Path:
+        """Where the ledger is: the database that was named, or the file in this folder."""
+        return self.ledger if named is None else named
 
     def check_free(self) -> None:
-        """Refuse a folder in which making a campaign would replace something."""
+        """Refuse a folder in which a new campaign would replace something."""
         if self.marker.exists():
-            raise InputError(f"{self.path} holds a campaign already. Choose another folder, or go on with that one.")
+            raise InputError(f"{self.path} holds a campaign already. Choose another folder, or continue with that one.")
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file. Name a folder.")
         if not self.unfinished.exists():
@@ -49,7 +47,10 @@ class Folder:
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """While a campaign is made. Should that fail, all is as it was; what a kill left behind goes the next time."""
+        """While a campaign is made. If that fails, everything is put back as it was.
+
+        Files that a killed process left behind are removed by the next call.
+        """
         self.check_free()
         made = [path for path in (self.path, *self.path.parents) if not path.exists()]
         try:
@@ -57,7 +58,7 @@ class Folder:
             mark = open(self.unfinished, "w")  # noqa: SIM115  # closed below; it is the lock
         except OSError as error:
             _remove(made)
-            raise _unwritable(self.path, error) from None
+            raise unwritable(self.path, error) from None
         with mark:
             try:
                 fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,7 +77,7 @@ class Folder:
                 raise
 
     def _clear(self) -> None:
-        """Remove everything a campaign consists of, and files that were half written."""
+        """Remove all files of a campaign, and files that were half written."""
         for path in (self.marker, self.log, self.pool, self.ledger):
             for part in (path, *self.path.glob(f".{path.name}.*")):
                 part.unlink(missing_ok=True)
@@ -86,14 +87,17 @@ class Folder:
 
     @contextmanager
     def planning(self) -> Iterator[None]:
-        """One plan at a time on this machine: a second one would mostly be thrown away. A kill lets go of it."""
+        """Only one process on this machine plans at a time: a second plan would mostly be discarded.
+
+        The lock is released when its process ends, also when it is killed.
+        """
         self.cache.mkdir(exist_ok=True)
         with open(self.cache / "planning.lock", "w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def identify(self) -> dict[str, Any]:
-        """What `campaign.json` says: the campaign's id, and the store if it is not the file beside."""
+        """The content of `campaign.json`: the campaign's id, and the store if it is not the file in this folder."""
         try:
             said = json.loads(self.marker.read_text())
             if set(said) >= {"campaign", "store"}:
@@ -108,10 +112,10 @@ class Folder:
             raise StoreError(f"{self.marker} cannot be read: {error.strerror}. Check its permissions.") from None
         except (ValueError, TypeError):
             pass
-        raise StoreError(f"{self.marker} is not what was written there. Restore it from a copy.")
+        raise StoreError(f"{self.marker} is damaged. Restore it from a copy.")
 
     def finish(self, campaign: str, store: str | None) -> None:
-        """From now on this is a campaign. A store's address may hold a password: the file is for its owner alone."""
+        """Make this folder a campaign. Only the owner may read the file: a store's address may hold a password."""
 
         def write(path: Path) -> None:
             path.touch(mode=0o600)
@@ -120,7 +124,7 @@ class Folder:
         put(self.marker, write)
 
     def read(self, path: Path, sha256: str) -> pl.DataFrame:
-        """The frame in a file that must still be, to the bit, the one the campaign began with."""
+        """The frame in a file, which must still be, bit for bit, the file the campaign began with."""
         try:
             frame = pl.read_parquet(path)
             if self._digest(path) != sha256:
@@ -132,7 +136,7 @@ class Folder:
             raise StoreError(f"{path} cannot be read: {error}. Check the disk and its permissions.") from None
 
     def _digest(self, path: Path) -> str:
-        """The SHA-256 of a file, from the cache while the file's size and time are what they were: it may be large."""
+        """The SHA-256 of a file. It is cached while the file's size and time are unchanged: the file may be large."""
         kept = self.cache / f"{path.name}.json"
         found = path.stat()
         seen = [found.st_size, found.st_mtime_ns]
@@ -143,13 +147,13 @@ class Folder:
         except (OSError, ValueError, KeyError, TypeError):  # not there, or broken
             pass
         sha256 = digest(path)
-        with suppress(OSError, StoreError):  # where nothing can be kept, it is counted each time
+        with suppress(OSError, StoreError):  # without a cache it is computed each time
             self.cache.mkdir(exist_ok=True)
-            put(kept, lambda beside: beside.write_text(json.dumps({"seen": seen, "sha256": sha256})))
+            put_text(kept, json.dumps({"seen": seen, "sha256": sha256}))
         return sha256
 
     def in_pool(self, ids: Collection[str], named: str | None, rows: int) -> set[str]:
-        """Those of the ids that rows of the pool have; none where the pool is not at hand."""
+        """Those of the ids that the pool has; none if the pool's file is not here."""
         if not self.pool.exists():
             return set()
         if named is None:
@@ -159,25 +163,6 @@ class Folder:
         return set(pl.scan_parquet(self.pool).select(column).filter(column.is_in(list(ids))).collect().to_series())
 
 
-def put(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file whole or not at all: beside it first, to the disk, then in its place."""
-    beside = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        write(beside)
-        with open(beside, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unwritable(path, error) from None
-    finally:
-        beside.unlink(missing_ok=True)
-
-
 def digest(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
@@ -185,12 +170,7 @@ def digest(path: Path) -> str:
 
 
 def _remove(folders: list[Path]) -> None:
-    """The empty ones of these."""
+    """Remove those of the folders that are empty."""
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
-
-
-def _unwritable(path: Path, error: Exception) -> StoreError:
-    told = getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
-    return StoreError(f"{path} cannot be written: {told}. Make room on the disk, or check the folder's permissions.")

@@ -1,80 +1,93 @@
 """Rounds of a campaign: planned, handed out row by row, closed."""
 
-from copy import copy
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unskew.campaigns.folder import Folder
+from unskew.campaigns.ledger.events import Closed, Leased, Planned
 from unskew.campaigns.ledger.live import Live, Transaction
 from unskew.campaigns.ledger.people import checked_name
-from unskew.campaigns.ledger.state import Asked, Row, State
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.state import Row, RowStatus, State
+from unskew.campaigns.ledger.status import room
 from unskew.campaigns.ledger.store import Ledger
-from unskew.errors import InputError
+from unskew.errors import InputError, NoRandomLabel
 
 if TYPE_CHECKING:
-    from unskew.campaigns.learning.fitting import Fitting, Plan
+    from unskew.campaigns.learning.fitting import Fitting
+    from unskew.estimation.population import PopulationEstimate
 
 
 class Rounds:
-    """What `Campaign` does about rounds; there every method is described."""
+    """The part of `Campaign` that deals with rounds; its methods are described there."""
 
-    def __init__(self, folder: Folder, settings: dict[str, Any], ledger: Ledger, live: Live) -> None:
+    def __init__(self, folder: Folder, settings: Settings, ledger: Ledger, live: Live) -> None:
         self.folder, self.settings, self.ledger, self.live = folder, settings, ledger, live
-        self.lease = timedelta(seconds=settings["lease_seconds"])
+        self.lease = timedelta(seconds=settings.lease_seconds)
 
     @cached_property
     def fitting(self) -> "Fitting":
-        from unskew.campaigns.learning.fitting import Fitting
+        from unskew.campaigns.learning.fitting import Fitting  # scikit-learn takes seconds to import
 
         return Fitting(self.folder, self.settings)
 
     def snapshot(self) -> tuple[list[Row], list[Row]]:
-        """Answered rows, and all that were asked for, as they are now."""
+        """Answered rows, and all rows that were asked for, as they are now."""
         with self.live.lock:
-            rows = [copy(row) for row in self.live.refresh().rows.values()]
-        return [row for row in rows if row.status == "answered"], rows
+            rows = list(self.live.refresh().rows.values())
+        return [row for row in rows if row.status == RowStatus.ANSWERED], rows
 
-    def room(self, state: State) -> int:
-        return min(state.left, int(self.settings["pool_rows"]) - len(state.rows))
-
-    def ask(self, n: int, actor: str) -> list[Asked]:
-        given, missing = self.hand_out(n, actor)
-        while missing:
-            with self.folder.planning():
-                given, missing = self.hand_out(n, actor)  # somebody may have planned while we waited
-                if missing:
-                    plan, number = self._draft(missing)
+    def ask(self, n: int, by: str) -> list[Row]:
+        # One transaction hands out, and nobody waits for the planning lock while enough rows are there.
+        while True:
+            if not self._missing(n, by):
+                given, missing = self.hand_out(n, by)
+            else:
+                with self.folder.planning():
+                    k = self._missing(n, by)  # somebody may have planned while we waited for the lock
+                    plan = self._draft(k) if k else None
                     with self.live.writing() as write:
-                        self._record(write, plan, number)
-                        given, missing = self.give(write, n, actor)
-        return given
+                        if plan is not None:
+                            self._record(write, plan)
+                        given, missing = self.give(write, n, by)
+            if not missing:
+                return given
 
-    def hand_out(self, n: int, actor: str) -> tuple[list[Asked], int]:
+    def hand_out(self, n: int, by: str) -> tuple[list[Row], int]:
         with self.live.writing() as write:
-            return self.give(write, n, actor)
+            return self.give(write, n, by)
 
-    def give(self, write: Transaction, n: int, actor: str) -> tuple[list[Asked], int]:
-        """Lease up to n rows; what they are, and how many should be planned for the rest."""
-        if n < 1:
-            raise InputError(f"n must be at least 1 row; got {n}. Ask for some.")
-        checked_name(actor)
-        now = self.ledger.now()
-        given = write.state.available(actor, now)[:n]
-        stale = [row.id for row in given if row.holder != actor or not _fresh(row, now, self.lease)]
+    def give(self, write: Transaction, n: int, by: str) -> tuple[list[Row], int]:
+        """Lease up to n rows. The rows, and the number of rows that should be planned to get to n."""
+        _check(n, by)
+        now, state = self.ledger.now(), write.state
+        ids = [row.id for row in state.available(by, now)[:n]]
+        stale = [id for id in ids if not self._fresh(state.rows[id], by, now)]
         if stale:
-            write.append("leased", actor, {"ids": stale, "until": (now + self.lease).isoformat()})
-        return [Asked.of(row) for row in given], min(n - len(given), self.room(write.state))
+            write.append(Leased(tuple(stale), now + self.lease), by=by)
+        return [state.rows[id] for id in ids], min(n - len(ids), room(state, self.settings))
+
+    def _missing(self, n: int, by: str) -> int:
+        """The number of rows that should be planned before `by` can have n."""
+        _check(n, by)
+        with self.live.lock:
+            state = self.live.refresh()
+            available = len(state.available(by, self.ledger.now()))
+            return max(0, min(n - available, room(state, self.settings)))
+
+    def _fresh(self, row: Row, by: str, now: datetime) -> bool:
+        """Whether `by` holds the row, with at least half of the lease left."""
+        return row.held_by(by) and row.lease_until is not None and row.lease_until - now >= self.lease / 2
 
     def plan(self, k: int) -> bool:
         with self.folder.planning():
-            missing = min(k, self.room(self.live.refresh()))
+            missing = min(k, room(self.live.refresh(), self.settings))
             if missing < 1:
                 return False
-            plan, number = self._draft(missing)
+            plan = self._draft(missing)
             with self.live.writing() as write:
-                return self._record(write, plan, number)
+                return self._record(write, plan)
 
     def close_due(self) -> int:
         while True:
@@ -84,35 +97,40 @@ class Rounds:
                 if not due:
                     return 0
                 answered, rows = self.snapshot()
-            try:
-                error = asdict(self.fitting.error(answered, rows))
-            except InputError:  # no label came at random yet
-                error = None
-            said = {"labels": len(answered), "error": error}
+            error = self._error(answered, rows)
             labels = {row.id: row.label for row in rows if row.round in due}
             with self.live.writing() as write:
-                now = write.state
-                # Else another closed a round meanwhile, perhaps with more labels, or an answer came late: again.
+                now: State = write.state
+                # If somebody else closed a round meanwhile, perhaps with more labels, or an answer came late, the
+                # estimate is out of date and has to be made again.
                 if now.errors == errors and all(now.rows[id].label == label for id, label in labels.items()):
                     closing = [number for number in due if now.batches[number - 1].closed is None]
-                    write.append_all([("closed", "", {"round": number, **said}) for number in closing])
+                    write.append(*(Closed(number, len(answered), error) for number in closing))
                     return len(closing)
 
-    def _draft(self, k: int) -> "tuple[Plan, int]":
-        """A round of k rows, picked outside of any transaction, and its number."""
+    def _error(self, answered: list[Row], rows: list[Row]) -> "PopulationEstimate | None":
+        try:
+            return self.fitting.error(answered, rows)
+        except NoRandomLabel:
+            return None
+
+    def _draft(self, k: int) -> Planned:
+        """The next round, of k rows, chosen and drawn outside of any transaction."""
         with self.live.lock:
             answered, rows = self.snapshot()
             number = len(self.live.refresh().batches) + 1
-        return self.fitting.plan(answered, [row.place for row in rows], number, k), number
+        plan = self.fitting.plan(answered, [row.place for row in rows], number, k)
+        return Planned(number, tuple(plan.rows), plan.rest, plan.model)
 
-    def _record(self, write: Transaction, plan: "Plan", number: int) -> bool:
-        """Write the round down, unless somebody else planned one meanwhile: then theirs counts."""
-        if len(write.state.batches) + 1 != number or len(plan.rows) > self.room(write.state):
+    def _record(self, write: Transaction, plan: Planned) -> bool:
+        """Write the round to the ledger, unless somebody else planned one meanwhile: then that one counts."""
+        if len(write.state.batches) + 1 != plan.round or len(plan.rows) > room(write.state, self.settings):
             return False
-        write.append("planned", "", {"round": number, "rows": plan.rows, "rest": plan.rest, "model": plan.model})
+        write.append(plan)
         return True
 
 
-def _fresh(row: Row, now: datetime, lease: timedelta) -> bool:
-    """Whether at least half of the lease is left."""
-    return row.lease_until is not None and row.lease_until - now >= lease / 2
+def _check(n: int, by: str) -> None:
+    if n < 1:
+        raise InputError(f"n must be at least 1 row; got {n}. Ask for some.")
+    checked_name(by)

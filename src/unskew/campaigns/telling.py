@@ -1,29 +1,36 @@
-"""Answers as they come in: which are new, which say the same again, and what is wrong with the others."""
+"""Answers as they come in: which are new, which repeat what is known, and what is wrong with the others."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from unskew.campaigns.ledger.state import Row, State
+from unskew.campaigns.ledger.events import Answered, Corrected, Event, Skipped
+from unskew.campaigns.ledger.state import Row, RowStatus, State
 from unskew.campaigns.tables.labels import canonical
-from unskew.errors import UnskewError
+from unskew.errors import InputError, UnskewError
 
-Record = tuple[int, str, str | None]
-"""(line, id, label); the label None is a skip."""
+Label = str | int | float | bool | None
+"""A label as a person writes it. It is matched to the classes as labels in files are. None is a skip."""
+
+Line = tuple[int | None, str, str | None]
+"""An answer (line, id, label): the line of the file it stands in, if it does; the label None is a skip."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line of a file that is no answer, and why not."""
+    """A line of a file that is not an answer, and why not."""
 
     line: int
     problem: str
 
 
+class NotAnswers(InputError):  # noqa: N818  # says what the file is not
+    """A file that does not hold answers: of another form, broken or empty."""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How many answers were new, skips, corrections, or known already."""
+    """The number of answers that were new labels, skips, corrections, or known already."""
 
     answered: int = 0
     skipped: int = 0
@@ -31,93 +38,106 @@ class Told:
     repeated: int = 0
 
 
-class Rejected(UnskewError):  # noqa: N818  # a file was rejected: said as a person says it
-    """Answers that cannot all be taken, so none was. `problems` are (line, what is wrong), in order.
+class Rejected(UnskewError):  # noqa: N818  # the answers were rejected
+    """Answers that could not all be taken, so none was. `problems` are (line, what is wrong), in order.
+
+    `conflicts` says whether some of them differ from answers given before, which `force_correct` would overwrite.
 
     >>> print(Rejected([(2, "unknown id '17'. Check it."), (5, "label 'x' is no class. Correct it.")]))
     2 problems, nothing was changed. Line 2: unknown id '17'. Check it. Line 5: label 'x' is no class. Correct it.
     """
 
-    def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
-        self.problems = list(problems)
-        told = " ".join(f"Line {line}: {what}" for line, what in self.problems)
+    def __init__(self, problems: Sequence[tuple[int | None, str]], *, conflicts: bool = False) -> None:
+        self.problems, self.conflicts = list(problems), conflicts
+        told = " ".join(what if line is None else f"Line {line}: {what}" for line, what in self.problems)
         many = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
         super().__init__(f"{many}, nothing was changed. {told}")
+        if conflicts:
+            self.add_note("To overwrite answers deliberately, pass force_correct=True.")
 
 
-Draft = tuple[str, dict[str, Any]]
+def lines_of(answers: Mapping[str, Label]) -> list[Line]:
+    """Answers by row id as lines, which have no number.
+
+    >>> lines_of({"17": True, "18": 1.0, "19": None})
+    [(None, '17', 'true'), (None, '18', '1.0'), (None, '19', None)]
+    """
+    return [(None, str(id), label_text(label)) for id, label in answers.items()]
+
+
+def label_text(label: Label) -> str | None:
+    """A label as it would be written in a file."""
+    if label is None:
+        return None
+    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def judge(
     state: State,
-    records: Sequence[Record | Unread],
+    lines: Sequence[Line | Unread],
     classes: Sequence[str],
     *,
     actor: str,
     now: datetime,
     in_pool: Callable[[Collection[str]], set[str]],
     force_correct: bool = False,
-) -> tuple[list[Draft], Told]:
-    """The events (kind, body) that take in what `actor` said; `Rejected` with every problem if one cannot be taken.
+) -> tuple[list[Event], Told]:
+    """The events that take in what `actor` said. If one line cannot be taken, `Rejected` lists every problem.
 
-    `in_pool` says which of some ids rows of the pool have.
+    `in_pool` says which of some ids the pool has.
     """
-    problems = [(record.line, record.problem) for record in records if isinstance(record, Unread)]
-    answers = [record for record in records if not isinstance(record, Unread)]
-    drafts: list[Draft] = []
-    first: dict[str, tuple[int, str | None]] = {}
-    counts = {"answered": 0, "skipped": 0, "corrected": 0, "repeated": 0}
-    places = state.left
+    problems: list[tuple[int | None, str]] = [(one.line, one.problem) for one in lines if isinstance(one, Unread)]
+    answers = [one for one in lines if not isinstance(one, Unread)]
+    events: list[Event] = []
+    first: dict[str, tuple[int | None, str | None]] = {}
+    repeated, conflicts, places = 0, False, state.left
     strange = {id for _, id, _ in answers if id not in state.rows and id.strip() not in state.rows}
     known = in_pool(strange | {id.strip() for id in strange}) if strange else set()
-    for line, written, said in answers:
+    for line, written, text in answers:
         id = written if written in state.rows or written in known else written.strip()
-        label = None if said is None else canonical(said, classes)
+        label = None if text is None else canonical(text, classes)
         row = state.rows.get(id)
         if row is None:
             told = f"row {id!r} was never asked for" if id in known else f"unknown id {id!r}"
-            problems.append((line, f"{told}. Answer rows that `ask` gave out."))
-        elif said is not None and label is None:
-            problems.append(
-                (line, f"label {said!r} of row {id!r} must be {classes[0]!r} or {classes[1]!r}. Correct it.")
-            )
+            problems.append((line, f"{told}. Answer only rows that were handed out."))
+        elif text is not None and label is None:
+            told = f"label {text!r} of row {id!r} must be {classes[0]!r} or {classes[1]!r}. Correct it."
+            problems.append((line, told))
         elif id in first and first[id][1] != label:
-            problems.append(
-                (
-                    line,
-                    f"row {id!r} is {_shown(label)} here and {_shown(first[id][1])} in line {first[id][0]}. Keep one.",
-                )
-            )
+            before, earlier = first[id]
+            told = f"row {id!r} is {_shown(label)} here and {_shown(earlier)} in line {before}. Keep one."
+            problems.append((line, told))
         elif id in first or _says(row, label) or (label is None and _held_by_another(row, actor, now)):
-            counts["repeated"] += 1
-        elif row.status in ("answered", "skipped") and not (force_correct or _skipped_by_another(row, actor)):
-            what = f"row {id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}"
-            problems.append((line, f"{what}. Drop the line, or correct it with --force-correct."))
-        elif row.status == "skipped" and places < 1:
-            problems.append((line, f"row {id!r} was skipped and its place in the budget is taken. Drop the line."))
+            repeated += 1
+        elif row.done and not (force_correct or _skipped_by_another(row, actor)):
+            conflicts = True
+            problems.append((line, f"row {id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}."))
+        elif row.status == RowStatus.SKIPPED and places < 1:
+            problems.append((line, f"row {id!r} was skipped and its place in the budget is taken. Leave it out."))
         else:
-            correction = row.status in ("answered", "skipped") and force_correct
-            kind = "corrected" if correction else "skipped" if label is None else "answered"
-            places += (label is None) - (row.status == "skipped")
-            body = {"id": id} if kind == "skipped" else {"id": id, "label": label}
-            drafts.append((kind, {**body, "was": row.label} if correction else body))
-            counts[kind] += 1
+            places += (label is None) - (row.status == RowStatus.SKIPPED)
+            if row.done and force_correct:
+                events.append(Corrected(id, label, was=row.label))
+            else:
+                events.append(Skipped(id) if label is None else Answered(id, label))
         first.setdefault(id, (line, label))
     if problems:
-        raise Rejected(sorted(problems, key=lambda problem: problem[0]))
-    return drafts, Told(**counts)
+        raise Rejected(sorted(problems, key=lambda problem: problem[0] or 0), conflicts=conflicts)
+    kinds = [type(event) for event in events]
+    return events, Told(kinds.count(Answered), kinds.count(Skipped), kinds.count(Corrected), repeated)
 
 
 def _says(row: Row, label: str | None) -> bool:
-    return (row.status == "answered" and row.label == label) or (row.status == "skipped" and label is None)
+    """Whether the row was answered in this way already."""
+    return row.status == (RowStatus.SKIPPED if label is None else RowStatus.ANSWERED) and row.label == label
 
 
 def _held_by_another(row: Row, actor: str, now: datetime) -> bool:
-    return row.status == "leased" and row.holder != actor and not row.expired(now)
+    return row.status == RowStatus.LEASED and row.holder != actor and not row.expired(now)
 
 
 def _skipped_by_another(row: Row, actor: str) -> bool:
-    return row.status == "skipped" and row.by != actor
+    return row.status == RowStatus.SKIPPED and row.by != actor
 
 
 def _shown(label: str | None) -> str:

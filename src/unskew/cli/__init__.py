@@ -1,4 +1,4 @@
-"""The command line: parse, call one function, render. What is heavy is imported inside the commands."""
+"""The command line: parse, call one function, render. Slow modules are imported inside the commands."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ def __getattr__(name: str) -> Any:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0, 1 or 2 if something is wrong, 130 when interrupted."""
     try:
-        from unskew.cli.commands import run  # here, so that Ctrl-C is caught from the first moment
+        from unskew.cli.commands import run  # here, so that Ctrl-C is caught from the start
 
         status = run(list(sys.argv[1:] if args is None else args))
         sys.stdout.flush()
@@ -37,7 +37,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _lost(error: OSError) -> int:
-    """One line if the output cannot be written, none if nobody reads on; and no second complaint when Python ends."""
+    """Print one line if the output cannot be written, none if its reader is gone. Python must not complain again."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,7 +1,6 @@
 """`unskew audit`: how skewed is this log, and where are its blind spots?"""
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,26 +8,26 @@ import typer
 
 from unskew.cli.campaign import say_next
 from unskew.cli.progress import waiting
-from unskew.errors import InputError
+from unskew.writing import put_text, writable
 
 if TYPE_CHECKING:
     from unskew.campaigns.audit.log_audit import LogAudit
     from unskew.estimation.population import PopulationEstimate
 
 NARROW = 60
-"""Columns of a terminal below which a table has no room for rules."""
+"""On a terminal with fewer columns than this, a table has no room for rules."""
 
 
 def audit(
-    log: Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv or .parquet file, a row for everyone.")],
-    label: Annotated[str, typer.Option(help="The column with the label, empty where there is none.")],
+    log: Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv or .parquet file with a row for everyone.")],
+    label: Annotated[str, typer.Option(help="The column with the label, empty where it is unknown.")],
     propensity: Annotated[
-        str | None, typer.Option(help="The column with each row's chance to be labelled. Default: estimate it.")
+        str | None, typer.Option(help="The column with each row's chance of a label. Default: it is estimated.")
     ] = None,
     id: Annotated[str | None, typer.Option(help="The column with each row's id.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write the audit as a page, with a picture.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """How skewed is a log? Errors for everyone, and its blind spots.
 
@@ -37,8 +36,8 @@ def audit(
     from unskew.campaigns.audit.log_audit import audit_log
 
     if html is not None:
-        _check_page(html)
-    with waiting("looking at the log"):
+        writable(html, ".html", ".htm")
+    with waiting("examining the log"):
         found = audit_log(log, label, propensity, id, seed=seed)
     page = None if html is None else _write_page(found, log.name, html)
     step = _next(log, label, propensity, id)
@@ -51,32 +50,16 @@ def audit(
 
 
 def _next(log: Path, label: str, propensity: str | None, id: str | None) -> list[str]:
-    """A campaign on this log. Its folder and its pool are not known here: the names are to be changed."""
+    """A campaign on this log. Its folder and its pool are not known here, so their names are examples."""
     named = {"--label": label, "--propensity": propensity, "--id": id}
     columns = [word for option, column in named.items() if column is not None for word in (option, column)]
     return ["start", "campaign", "--log", str(log), "--pool", str(log.with_name("pool.csv")), *columns]
 
 
-def _check_page(path: Path) -> None:
-    """Refuse a page that cannot be written before the work."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"a page's name must end in .html; got {path.name!r}. Try {path.stem}.html.")
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {str(path.parent)!r} does not exist. Make it first, or name another.")
-    if not os.access(path.parent, os.W_OK) or path.is_dir():
-        raise InputError(f"{str(path)!r} may not be written to. Name another --html.")
-
-
 def _write_page(found: "LogAudit", name: str, path: Path) -> Path:
     from unskew.campaigns.report.audit_page import html
 
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(html(found, name), encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}. Name another --html.") from None
+    put_text(path, html(found, name))
     return path.resolve()
 
 
@@ -140,8 +123,8 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
     low, high = d.interval
     chances.add_row("smallest chance of a label", f"{d.least_q0:.4f}")
     chances.add_row("rows with a chance below 0.05, 0.01", f"{100 * d.below_0_05:.1f} %, {100 * d.below_0_01:.1f} %")
-    chances.add_row("labels, and what they are worth weighted", f"{d.revealed:,}, {d.effective_labels:,.0f}")
-    chances.add_row("mean of z/q0 (1 if they are right)", f"{d.mean_weight:.3f} ({low:.3f} to {high:.3f})")
+    chances.add_row("labels, and their effective number", f"{d.revealed:,}, {d.effective_labels:,.0f}")
+    chances.add_row("mean of z/q0 (1 if propensities are right)", f"{d.mean_weight:.3f} ({low:.3f} to {high:.3f})")
     chances.show_header = False
     show(chances)
     if found.left_out:

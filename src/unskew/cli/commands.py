@@ -40,23 +40,25 @@ def unskew(
 
 
 def run(words: list[str]) -> int:
-    """Do what the words say and return the exit status; bad input is one line and 2."""
+    """Run a command and return its exit status. For bad input, print one line and return 2."""
     try:
         found = app(args=words or ["--help"], prog_name="unskew", standalone_mode=False)
     except UnskewError as error:
-        return _refuse(str(error), getattr(error, "problems", ()))
-    except typer.TyperException as error:  # an unknown option, a number that is not one
-        wrong = getattr(error.__cause__, "errors", None)  # Pydantic's: it has the value, the message has not
+        return _refuse(str(error), getattr(error, "problems", ()), conflicts=getattr(error, "conflicts", False))
+    except typer.TyperException as error:  # an unknown option, or text in place of a number
+        wrong = getattr(error.__cause__, "errors", None)  # Pydantic's, which have the value; the message does not
         got = f"; got {wrong()[0]['input']!r}. Correct it, or see --help." if wrong else ""
         return _refuse(error.format_message() + got)
     return found if isinstance(found, int) else 0
 
 
-def _refuse(message: str, problems: Sequence[tuple[int, str]] = ()) -> int:
-    """One line; of a file of answers, one for each line of it that is wrong."""
+def _refuse(message: str, problems: Sequence[tuple[int, str]] = (), *, conflicts: bool = False) -> int:
+    """Print one line; for a file of answers, one for each of its lines that is wrong."""
     if problems:
         message = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}, nothing was changed:"
     print(" ".join(message.split()), file=sys.stderr)
     for line, problem in problems:
         print(f"line {line}: {' '.join(problem.split())}", file=sys.stderr)
+    if conflicts:
+        print("To overwrite deliberately: add --force-correct.", file=sys.stderr)
     return 2

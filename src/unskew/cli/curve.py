@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unskew.cli.progress import progress
-from unskew.errors import unknown
+from unskew.methods.registry import EXPERIMENT_METHODS, PAPER_METHODS, method_named
 
 if TYPE_CHECKING:
     from unskew.experiments import Point
@@ -29,9 +29,8 @@ def curve(
         list[str] | None,
         typer.Option(
             metavar="<str>",
-            help="Passive, DBALw, DBALwm, IDBAL (the default), VCDBAL, Unskew, StreamedUnskew, "
-            "RandomLabels, MarginSampling, WeightedMarginSampling; "
-            "repeat for several.",
+            help=f"{', '.join(EXPERIMENT_METHODS)}, or your own as module:Class; repeat for several. "
+            "Default: the paper's four.",
         ),
     ] = None,
     C: Annotated[float, typer.Option("--C", help="Model capacity: how wide the disagreement region is.")] = 0.64,
@@ -49,12 +48,11 @@ def curve(
 ) -> None:
     """Test error against labels bought, one data set and policy."""
     from unskew.cli.pictures import checked, curves_picture, save
-    from unskew.experiments import METHODS, MORE_METHODS, mean_curve
+    from unskew.experiments import mean_curve
 
-    names = list(dict.fromkeys(method or METHODS))
+    names = list(dict.fromkeys(method or PAPER_METHODS))
     for name in names:
-        if name not in METHODS and name not in MORE_METHODS:
-            raise unknown("method", name, [*METHODS, *MORE_METHODS])
+        method_named(name)  # refuses an unknown one before the work begins
     if plot is not None:
         checked(plot)
     curves: dict[str, list[Point]] = {}

@@ -1,4 +1,4 @@
-"""`unskew demo`: a whole campaign on a simulated bank, from the log's audit to the report."""
+"""`unskew demo`: a whole campaign on a simulated bank, from the audit of the log to the report."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder to make for the files, the campaign and its report.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder to create for the files, the campaign and its report.")] = Path(
         "unskew-demo"
     ),
     files: Annotated[bool, typer.Option("--files", help="Only write log.csv, pool.csv and truth.csv there.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """A whole campaign on a simulated bank, in seconds.
+    """Run a whole campaign on a simulated bank, in seconds.
 
     unskew demo
 
@@ -54,7 +54,7 @@ def _campaign(out: Path, seed: int, as_json: bool) -> None:
         if not as_json:
             print(text, flush=True)
 
-    with waiting("looking at the log"):
+    with waiting("examining the log"):
         audit = look()
     say(_the_log(audit))
     with waiting("fitting the first model"):
@@ -80,15 +80,15 @@ def _the_log(audit: "LogAudit") -> str:
     spot = audit.blind_spots[0]
     return (
         f"A simulated bank knows who repaid only where its officer lent: {audit.labels} of {audit.rows} applicants.\n"
-        f"A model of those loans looks good. It is wrong on {_percent(audit.apparent.value)} of applicants like them.\n"
-        f"But where {spot.rule} there are {100 * spot.population_share:.0f} % of all applicants\n"
+        f"A model of those loans looks good: it is wrong on {_percent(audit.apparent.value)} of applicants like them.\n"
+        f"But the region where {spot.rule} has {100 * spot.population_share:.0f} % of all applicants\n"
         f"and {100 * spot.label_share:.0f} % of the labels: a blind spot.\n"
     )
 
 
 def _the_question(budget: int) -> str:
     return (
-        f"Two people may find out {budget} further outcomes. unskew says whose.\n\n"
+        f"Two people can find out {budget} more outcomes. unskew chooses which ones.\n\n"
         "  labels   wrong on everyone   95 % interval    truth (known here: the bank is simulated)"
     )
 
@@ -101,11 +101,12 @@ def _row(step: "Step") -> str:
 
 def _the_answer(audit: "LogAudit", found: "list[Step]", out: Path) -> str:
     first, last = found[0], found[-1]
-    held = "holds" if last.estimate.low <= last.truth <= last.estimate.high else "does not hold"
+    held = "contains" if last.estimate.low <= last.truth <= last.estimate.high else "does not contain"
     return (
-        f"\nA model of the loans looked {_percent(audit.apparent.value)} wrong. With the log's labels weighted it was "
-        f"wrong on {_percent(first.truth)} of everyone,\nafter {last.labels} more labels on {_percent(last.truth)}; "
-        f"the interval, made without knowing that, {held} it. {last.skipped} rows were skipped.\n\n"
+        f"\nA model of the loans looked {_percent(audit.apparent.value)} wrong. With the log's labels reweighted, "
+        f"it was wrong on {_percent(first.truth)} of everyone,\n"
+        f"and after {last.labels} more labels on {_percent(last.truth)}. "
+        f"The interval, made without knowing the truth, {held} it. {last.skipped} rows were skipped.\n\n"
         f"report: {out / 'report.html'}\n"
         f"next: {command('status', out / 'bank')}"
     )

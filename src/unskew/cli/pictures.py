@@ -1,11 +1,10 @@
-"""Pictures: error against labels, each method with its own marker so that grey print stays legible."""
+"""Pictures of error against labels. Each method has its own marker, so that a black-and-white print stays legible."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unskew.errors import InputError
+from unskew.writing import put, writable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,27 +16,13 @@ FORMATS = (".png", ".pdf", ".svg")
 
 
 def checked(path: Path) -> Path:
-    """The path of a picture that can be written there; asked before the work, so that none is lost."""
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"a picture's name must end in {', '.join(FORMATS)}; got {path.name!r}. Try {path.stem}.png.")
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {str(path.parent)!r} does not exist. Make it first, or name another.")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"the folder {str(path.parent)!r} may not be written to. Name another.")
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder. Name a file.")
-    return path
+    """The path, if a picture can be written there; ask before the work starts, so that none is lost."""
+    return writable(path, *FORMATS)
 
 
 def save(figure: "Figure", path: Path) -> Path:
-    """Write the picture whole or not at all, and return its full name."""
-    whole = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        figure.savefig(whole, dpi=150)
-        whole.replace(path)
-    except OSError as error:
-        whole.unlink(missing_ok=True)
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}. Name a folder you may write to.") from None
+    """Write the picture whole or not at all, and return its full path."""
+    put(path, lambda beside: figure.savefig(beside, dpi=150))
     return path.resolve()
 
 

@@ -1,4 +1,4 @@
-"""A progress bar with the time left: on a terminal, and only for what takes over two seconds."""
+"""A progress bar with the time left: only on a terminal, and only for work that takes over two seconds."""
 
 import sys
 import threading
@@ -12,7 +12,7 @@ PATIENCE = 2.0
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A callback `(done, total)` that draws a bar on stderr while the block runs, and clears it after."""
+    """A callback `(done, total)` that draws a bar on stderr while the block runs, and clears it afterwards."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -37,7 +37,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """While one long step runs whose end cannot be foreseen: say what it is and how long it has taken."""
+    """While one long step of unknown length runs, show what it is and how long it has taken."""
     if not sys.stderr.isatty():
         yield
         return

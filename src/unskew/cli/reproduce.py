@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unskew.errors import InputError
+from unskew.methods.registry import EXPERIMENT_METHODS
 
 if TYPE_CHECKING:
     from unskew.experiments.reproduce import Finished, Grid
@@ -30,9 +31,8 @@ def reproduce(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Passive, DBALw, DBALwm, IDBAL (the default), VCDBAL, Unskew, StreamedUnskew, "
-            "RandomLabels, MarginSampling, WeightedMarginSampling, "
-            "or your own as module:Class."
+            help=f"Names, separated by commas: {', '.join(EXPERIMENT_METHODS)}, or your own as module:Class. "
+            "Default: the paper's four."
         ),
     ] = None,
     tune_repeats: Annotated[

@@ -1,20 +1,20 @@
-"""`unskew status`, `report`, `predict` and `export`: what a campaign has come to."""
+"""`unskew status`, `report`, `predict` and `export`: the results of a campaign."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unskew.cli.campaign import Dir, Json, checked_out, in_words, next_step, print_json, say_next
+from unskew.cli.campaign import Dir, Json, count, in_words, next_step, print_json, say_next
 from unskew.cli.progress import waiting
-from unskew.errors import InputError
+from unskew.writing import writable
 
 if TYPE_CHECKING:
     from unskew.campaigns import Status
 
 
 def status(dir: Dir, as_json: Json = False) -> None:
-    """Where a campaign stands: labels, rows out, people, error.
+    """Where a campaign stands: labels, rows, people, error.
 
     unskew status bank
 
@@ -25,7 +25,7 @@ def status(dir: Dir, as_json: Json = False) -> None:
     with Campaign.open(dir) as campaign, waiting("closing rounds"):
         campaign.close_due()
         found = campaign.status()
-        step = next_step(campaign, dir)
+    step = next_step(found, dir)
     if as_json:
         print_json({**found.as_dict(), "next": step})
     else:
@@ -48,10 +48,10 @@ def report(
     from unskew.campaigns.report.report import write_report
 
     with Campaign.open(dir) as campaign, waiting("writing the report"):
-        path = checked_out(dir / "report.html" if out is None else out)
+        path = writable(dir / "report.html" if out is None else out)
         campaign.close_due()
         said = write_report(campaign, path)
-        step = next_step(campaign, dir)
+        step = next_step(campaign.status(), dir)
     if as_json:
         print_json({"report": str(path), "headline": said, "next": step})
     else:
@@ -66,30 +66,27 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="A .csv or .parquet file. Default: print CSV.")] = None,
     as_json: Json = False,
 ) -> None:
-    """The likelier class of new rows, and how likely it is.
+    """The likelier class of new rows, and its probability.
 
     unskew predict bank new.parquet --out predictions.parquet
 
     unskew predict bank new.csv > predictions.csv
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.folder import put
-    from unskew.campaigns.tables.files import read_table
+    from unskew.campaigns.tables.frames import put_frame
 
-    if out is not None and checked_out(out).suffix not in (".csv", ".parquet"):
-        raise InputError(f"--out must end in .csv or .parquet; got {out.name!r}. Try {out.stem}.csv.")
-    with Campaign.open(dir) as campaign, waiting("predicting"):
-        # What is text in the campaign is text here, whatever the few values of a small file look like.
-        text = [name for name, kind in campaign.settings["types"].items() if kind == "String"]
-        found = campaign.predict(read_table(rows, text=text))
     if out is not None:
-        put(out, found.write_parquet if out.suffix == ".parquet" else found.write_csv)
+        writable(out, ".csv", ".parquet")
+    with Campaign.open(dir) as campaign, waiting("predicting"):
+        found = campaign.predict(rows)
+    if out is not None:
+        put_frame(out, found)
     if as_json:
         print_json({"rows": found.height, **({"out": str(out)} if out else {"predictions": found.to_dicts()})})
     elif out is None:
         print(found.write_csv(), end="")
     else:
-        print(f"{found.height} prediction{'s' if found.height != 1 else ''} in {out}")
+        print(f"{count(found.height, 'prediction')} in {out}")
         say_next("export", dir)
 
 
@@ -121,9 +118,8 @@ def export(
 
 def _print(found: "Status") -> None:
     print(f"labels      {found.spent} of {found.budget}, {found.skipped} skipped")
-    print(f"rows out    {found.leased} with somebody, {found.waiting + found.expired} to be had")
-    print(f"to ask for  {found.left} more")
+    print(f"rows        {found.leased} assigned, {found.available} available, {found.left} more may be asked for")
     print(f"rounds      {found.rounds}, {found.closed} closed")
     print(f"the model   {in_words(found.error)}" if found.error else f"the error   {in_words(None)}")
     for name, work in found.annotators.items():
-        print(f"{name:<12}{work.answered} answered, {work.skipped} skipped, {work.holds} in hand")
+        print(f"{name:<12}{work.answered} answered, {work.skipped} skipped, {work.holds} assigned")

@@ -1,4 +1,4 @@
-"""`unskew serve`: the page on which people label, and on which one watches the campaign."""
+"""`unskew serve`: the page on which people label and the administrator follows the progress."""
 
 import json
 import sys
@@ -18,13 +18,13 @@ def serve(
     dir: Annotated[Path, typer.Argument(help="The campaign's folder.")],
     annotator: Annotated[
         list[str] | None,
-        typer.Option(metavar="<name>", help="Make a link for somebody who labels; repeat for several."),
+        typer.Option(metavar="<name>", help="Make a link for an annotator. Repeat it for several."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any that is free.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 admits other machines.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free port.")] = 8000,
     as_json: Annotated[bool, typer.Option("--json", help="Print the links as JSON.")] = False,
 ) -> None:
-    """The page: label row by row, watch the error fall.
+    """Serve the page: label row by row, watch the error fall.
 
     unskew serve loans --annotator ada --annotator bob
     """

@@ -9,6 +9,7 @@ import typer
 from unskew.cli.campaign import Json, next_step, print_json, say_next
 from unskew.cli.progress import waiting
 from unskew.errors import InputError
+from unskew.methods.registry import POOL_METHODS
 
 if TYPE_CHECKING:
     from unskew.campaigns import Campaign
@@ -18,18 +19,18 @@ YEAR = 525_600
 
 
 def start(
-    dir: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder, to be made.", show_default=False)],
+    dir: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's new folder.", show_default=False)],
     log: Annotated[Path, typer.Option(help="The log: rows with and without a label. CSV or Parquet.")],
     pool: Annotated[Path, typer.Option(help="The rows that may be asked for. CSV or Parquet.")],
-    label: Annotated[str, typer.Option(help="The log's column of labels, empty where not known.")],
+    label: Annotated[str, typer.Option(help="The log's column of labels, empty where unknown.")],
     propensity: Annotated[
         str | None, typer.Option(help="The log's column of propensities. Default: they are estimated.")
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="The pool's column of ids. Default: row-1, row-2, ...")] = None,
-    budget: Annotated[int, typer.Option(help="Labels that may be bought.")] = 500,
-    method: Annotated[str, typer.Option(help="Unskew, MarginSampling or WeightedMarginSampling.")] = "Unskew",
-    audit: Annotated[
-        float, typer.Option(help="Share of the labels spent at random, on which the error estimate rests.")
+    budget: Annotated[int, typer.Option(help="The number of labels that may be bought.")] = 500,
+    method: Annotated[str, typer.Option(help=f"{', '.join(POOL_METHODS)}, or your own as module:Class.")] = "Unskew",
+    drawn: Annotated[
+        float, typer.Option(help="Share of the labels drawn at random, on which the error estimate rests.")
     ] = 0.1,
     store: Annotated[
         str | None, typer.Option(metavar="URL", help="postgresql://user@host/database. Default: a file in DIR.")
@@ -37,7 +38,7 @@ def start(
     classes: Annotated[
         str | None, typer.Option(metavar="NEG,POS", help="The two classes, the negative one first.")
     ] = None,
-    lease: Annotated[float, typer.Option(help="Minutes for which a row is kept for whoever asked.")] = 30.0,
+    lease: Annotated[float, typer.Option(help="Minutes for which a row is kept for the person who asked.")] = 30.0,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -58,11 +59,11 @@ def start(
         waiting("reading the files, fitting the first model"),
         Campaign.create(
             dir, log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            audit=audit, store=store, classes=pair, lease=timedelta(minutes=lease), seed=seed,
+            drawn=drawn, store=store, classes=pair, lease=timedelta(minutes=lease), seed=seed,
         ) as campaign,
     ):  # fmt: skip
         begun = _plain(campaign)
-        step = next_step(campaign, dir)
+        step = next_step(campaign.status(), dir)
     if as_json:
         print_json({"dir": str(dir), **begun, "next": step})
     else:
@@ -74,23 +75,23 @@ def _plain(campaign: "Campaign") -> dict[str, Any]:
     from unskew.campaigns.tables.files import kinds, label_texts
 
     settings, log = campaign.settings, campaign.log_frame
-    known = {*settings["kinds"], settings["label"], settings["propensity"], settings["id"]}
+    known = {*settings.kinds, settings.label, settings.propensity, settings.id}
     return {
-        "log_rows": settings["log_rows"],
-        "labelled": settings["log_rows"] - label_texts(log, settings["label"]).null_count(),
-        "pool_rows": settings["pool_rows"],
-        "columns": settings["kinds"],
+        "log_rows": settings.log_rows,
+        "labelled": settings.log_rows - label_texts(log, settings.label).null_count(),
+        "pool_rows": settings.pool_rows,
+        "columns": settings.kinds,
         "left_out": {
             name: "text for people" if kind == "text" else "the same in every row"
             for name, kind in kinds(log).items()
             if name not in known
         },
-        "classes": settings["classes"],
-        "propensity": settings["propensity"],
-        "budget": settings["budget"],
-        "audit": settings["audit"],
-        "method": settings["method"],
-        "seed": settings["seed"],
+        "classes": list(settings.classes),
+        "propensity": settings.propensity,
+        "budget": settings.budget,
+        "drawn": settings.drawn,
+        "method": settings.method,
+        "seed": settings.seed,
     }
 
 
@@ -109,4 +110,4 @@ def _print(begun: dict[str, Any]) -> None:
     print(
         "propensity  " + (f"given, in {given}" if given else "estimated from the log: read the interval as approximate")
     )
-    print(f"budget      {begun['budget']} labels, {100 * begun['audit']:g} % of them at random")
+    print(f"budget      {begun['budget']} labels, {100 * begun['drawn']:g} % of them drawn at random")

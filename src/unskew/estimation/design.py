@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unskew.errors import InputError
+from unskew.errors import InputError, NoRandomLabel
 from unskew.rows import Bools, Floats, Ints
 
 
-class Audit(NamedTuple):
-    """A round on a pool: positions of the rows chosen, and of those drawn at random from the rows left.
+class Picked(NamedTuple):
+    """What a round on a pool picked: positions of the rows chosen, and of those drawn at random from the others.
 
     Both are rows that were answered. Of those asked, some may be `lost` of either kind: skipped, or not answered yet.
     Whether a row is lost must not depend on its label; then the answered ones of a round stand for all it asked.
@@ -24,14 +24,14 @@ class Audit(NamedTuple):
     drawn_lost: int = 0
 
 
-class Stand(NamedTuple):
+class StandIn(NamedTuple):
     """Answered rows, and how many rows asked each stands for."""
 
     rows: Ints
     each: float
 
 
-def _stands(answered: list[Ints], lost: list[int]) -> list[Stand]:
+def _stands(answered: list[Ints], lost: list[int]) -> list[StandIn]:
     """Who stands for the rows each round asked: its own answered ones, else those of the nearest round with any.
 
     Rounds differ in the rows they choose and in how many of them are lost, so none stands for another without need.
@@ -43,7 +43,7 @@ def _stands(answered: list[Ints], lost: list[int]) -> list[Stand]:
     found = []
     for k, own in enumerate(answered):
         rows = own if len(own) else answered[min(some, key=lambda j: abs(j - k), default=k)]
-        found.append(Stand(rows, (len(own) + lost[k]) / max(len(rows), 1)))
+        found.append(StandIn(rows, (len(own) + lost[k]) / max(len(rows), 1)))
     return found
 
 
@@ -51,7 +51,7 @@ def _stands(answered: list[Ints], lost: list[int]) -> list[Stand]:
 class Design:
     """How labels came about: m log rows with `z` and `q0`, then n pool rows labelled in `rounds`.
 
-    >>> design = Design(np.array([True, False]), np.array([0.5, 0.5]), 4, (Audit(np.array([3]), np.array([0])),))
+    >>> design = Design(np.array([True, False]), np.array([0.5, 0.5]), 4, (Picked(np.array([3]), np.array([0])),))
     >>> design.labelled.tolist(), design.rest.tolist()
     ([True, False, True, False, False, True], [3])
     """
@@ -59,7 +59,7 @@ class Design:
     z: Bools
     q0: Floats
     n: int = 0
-    rounds: tuple[Audit, ...] = ()
+    rounds: tuple[Picked, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "z", np.asarray(self.z, dtype=bool))
@@ -89,7 +89,7 @@ class Design:
 
     @cached_property
     def rest(self) -> Ints:
-        """r_k: for how many rows the audit of round k stands: those it was drawn from.
+        """r_k: the number of rows that those drawn in round k stand for: the rows they were drawn from.
 
         While no chosen row is answered in any round, nothing else can stand for them: they count as not chosen.
         """
@@ -100,12 +100,12 @@ class Design:
 
     @cached_property
     def drawn(self) -> Ints:
-        """Positions in the pool of all audit rows, round after round."""
+        """Positions in the pool of all drawn rows, round after round."""
         return np.concatenate([r.drawn for r in self.rounds]) if self.rounds else np.zeros(0, dtype=np.int64)
 
     @cached_property
     def rest_of_drawn(self) -> Floats:
-        """r_k of every audit row."""
+        """r_k of every drawn row."""
         return np.repeat(self.rest, [len(r.drawn) for r in self.rounds]).astype(np.float64)
 
     @cached_property
@@ -115,7 +115,7 @@ class Design:
 
     @cached_property
     def pool_size(self) -> float:
-        """What the pool is worth in uniformly drawn labels: 1 / (mean of (r_k/n)^2 over A audit rows / A + 1/n)."""
+        """What the pool is worth in uniformly drawn labels: 1 / (mean of (r_k/n)^2 over A drawn rows / A + 1/n)."""
         A = len(self.drawn)
         if self.n and self.labelled[self.m :].all():
             return float(self.n)
@@ -132,11 +132,11 @@ class Design:
             where = (
                 "revealed in the log or drawn from the pool" if pool else "revealed in the log, the one source of 'is'"
             )
-            raise InputError(f"an estimate needs labels that came at random; got 0 {where}. Set audit= above 0.")
+            raise NoRandomLabel(f"an estimate needs labels that came at random; got 0 {where}. Set drawn= above 0.")
         c = sizes / sizes.sum()
         return float(c[0]), float(c[1])
 
-    def standing(self) -> Iterator[tuple[Stand, Stand]]:
+    def standing(self) -> Iterator[tuple[StandIn, StandIn]]:
         """Who stands for the rows each round chose, and for those it drew (`_stands`)."""
         chosen = _stands([r.chosen for r in self.rounds], [r.chosen_lost for r in self.rounds])
         drawn = _stands([r.drawn for r in self.rounds], [r.drawn_lost for r in self.rounds])
@@ -161,12 +161,12 @@ class Design:
 
         ::
 
-            T_k = sum over rows labelled before k or chosen in k + r_k / a_k sum over the audit rows of k
+            T_k = sum over rows labelled before k or chosen in k + r_k / a_k sum over the drawn rows of k
 
         unbiased for the pool's total, given the rounds before; T_k counts in proportion to a_k. Where asked rows were
         lost, answered ones stand for them (`standing`).
 
-        >>> design = Design(np.array([True]), np.array([0.5]), 4, (Audit(np.array([3]), np.array([0])),))
+        >>> design = Design(np.array([True]), np.array([0.5]), 4, (Picked(np.array([3]), np.array([0])),))
         >>> design.omega(np.array([2.0])).round(3).tolist()                 # log; then 3 of 4, 0, 0, 1 of 4
         [0.578, 0.533, 0.0, 0.0, 0.178]
         """

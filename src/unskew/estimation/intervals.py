@@ -59,7 +59,7 @@ def bernstein(parts: list[tuple[float, Part]], rows_variance: float, level: floa
 
         half = sqrt(2 variance ln(4/delta)) + 7 span ln(4/delta) / (3 (terms - 1))
 
-    Proved for independent terms; audit rows are drawn without replacement, which only helps, and rounds depend on
+    Proved for independent terms; the pool's rows are drawn without replacement, which only helps, and rounds depend on
     earlier ones. That the rows are themselves a sample enters by its normal width: they are many.
     """
     delta = (1.0 - level) / (len(parts) + 1)

@@ -1,7 +1,7 @@
 """What a classifier's error on the whole population is, with an interval: from a log and from bought labels.
 
 Log and pool are m and n rows drawn from the population. Of the log, row i was revealed with probability q0_i. Of
-the pool, each round labelled some rows it chose and some it drew at random from all the others, the audit.
+the pool, each round labelled some rows it chose and some it drew at random from all the others.
 Whatever the label of a row, a measure gives it a known outcome; an estimate is linear in those of labelled rows::
 
     value = mean of g over all rows + sum_i omega_i (outcome_i - g_i)
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from unskew.errors import InputError, unknown
+from unskew.errors import EmptyMeasure, InputError, unknown
 from unskew.estimation.design import Design
 from unskew.estimation.intervals import Part, bernstein, wald
 from unskew.estimation.measures import MEASURES
@@ -52,6 +52,16 @@ class PopulationEstimate:
             f"{self.high:.3f} ({self.estimator}, {self.interval}; {self.labels} labels worth "
             f"{self.effective_sample_size:.0f} drawn at random; q0 {'estimated' if self.q0_estimated else 'given'})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            f"{self.measure.replace('_', ' ')} on everyone": f"<b>{self.value:.3f}</b>",
+            f"{100 * self.level:g} % interval": f"{self.low:.3f} to {self.high:.3f}",
+            "rests on": f"{self.labels} labels, worth {self.effective_sample_size:.0f} drawn at random",
+            "estimator": f"{self.estimator}, {self.interval} interval",
+            "propensities": "estimated: read the interval as approximate" if self.q0_estimated else "given",
+        }
+        return f"<table>{''.join(f'<tr><th>{name}</th><td>{told}</td></tr>' for name, told in facts.items())}</table>"
 
 
 def population(
@@ -140,7 +150,7 @@ def population(
 
     (numerator, g_n), (denominator, g_d) = estimate(pairs.numerator), estimate(pairs.denominator)
     if not denominator > 0.0:
-        raise InputError(
+        raise EmptyMeasure(
             f"{measure} is a share of rows of some kind; got {max(denominator, 0.0):.3g} of the population estimated "
             "to be of it. Label more rows."
         )
@@ -185,7 +195,7 @@ def _log_part(design: Design, residual: Floats, ends: tuple[Floats, Floats], v: 
 
 
 def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) -> Part:
-    """Terms (known_k + r_k residual_i) / n, one an audit row: each alone is unbiased for the pool's mean."""
+    """Terms (known_k + r_k residual_i) / n, one a drawn row: each alone is unbiased for the pool's mean."""
     low, high = (end[design.m :] for end in ends)
     x, A = residual[design.m :], len(design.drawn)
     if design.labelled[design.m :].all():

@@ -1,4 +1,4 @@
-"""How large the log and the label budget of a cell are: read off a passive run on fully revealed data."""
+"""How large the log and the label budget of a cell are: taken from a passive run on fully labelled data."""
 
 import math
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ REPEATS = 4
 
 
 @dataclass(frozen=True)
-class Plan:
-    """`logged_fraction` of the training rows form the log; curves are compared up to `label_budget`."""
+class Sizes:
+    """A share `logged_fraction` of the training rows forms the log; curves are compared up to `label_budget` labels."""
 
     logged_fraction: float
     label_budget: int
 
 
-def plan(X: Floats, y: Floats, policy: str, rng: np.random.Generator, *, variant: str = "released") -> Plan:
-    """The plan of one cell (protocol.md, Parameters).
+def plan(X: Floats, y: Floats, policy: str, rng: np.random.Generator, *, variant: str = "released") -> Sizes:
+    """The sizes of one cell (protocol.md, Parameters).
 
-    A passive learner sees all of train, fully revealed, in 20 equal batches. With e1 its error after
-    the first batch and e_end after the last, the log should reveal as many labels as bring the error
-    to e_end + 0.5 (e1 - e_end), and the budget is a fifth of what is missing from there to
-    e_end + 0.05 (e1 - e_end), at least 100. The learning rate is the one with the least mean error
-    over the run (the protocol leaves this open).
+    A passive learner sees all training rows, with their labels, in 20 equal batches. Let e1 be its error after the
+    first batch and e_end after the last. The log should reveal as many labels as it takes to reach the error
+    e_end + 0.5 (e1 - e_end). The budget is a fifth of the further labels needed to reach e_end + 0.05 (e1 - e_end),
+    and at least 100. The learning rate is the one with the smallest mean error over the run (the protocol leaves
+    this open).
     """
     errors = np.zeros((len(ETAS), BATCHES))
     reveal_rate = 0.0
@@ -46,7 +46,7 @@ def plan(X: Floats, y: Floats, policy: str, rng: np.random.Generator, *, variant
     best = errors[int(np.argmin(errors.mean(axis=1)))]
     log_target, end_target = (_labels_at(best, edges[1:], share) for share in (0.5, 0.05))
     fraction = min(0.6, max(0.1, log_target / (reveal_rate * train)))
-    return Plan(round(fraction, 4), math.ceil(max((end_target - log_target) / 5.0, 100.0)))
+    return Sizes(round(fraction, 4), math.ceil(max((end_target - log_target) / 5.0, 100.0)))
 
 
 def _passive(X: Floats, y: Floats, edges: np.ndarray, eta: float) -> Floats:
@@ -62,6 +62,6 @@ def _passive(X: Floats, y: Floats, edges: np.ndarray, eta: float) -> Floats:
 
 
 def _labels_at(errors: Floats, labels: np.ndarray, share: float) -> float:
-    """Labels at which the curve first reaches e_end + share (e1 - e_end)."""
+    """The number of labels at which the curve first reaches e_end + share (e1 - e_end)."""
     target = errors[-1] + share * (errors[0] - errors[-1])
     return float(labels[int(np.argmax(errors <= target))])

@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import io
 import lzma
-import os
 import tempfile
 import zipfile
 import zlib
@@ -16,6 +15,7 @@ import numpy as np
 
 from unskew.errors import InputError, unknown
 from unskew.experiments.datasets import DATASETS, FILES, Synthetic, read, search_path
+from unskew.writing import put_bytes, unwritable
 
 TIMEOUT = 20.0
 """Seconds a server has to answer."""
@@ -281,13 +281,8 @@ def _rows(name: str, source: str, raw: bytes) -> bytes:
 
 
 def _place(content: bytes, path: Path) -> None:
-    part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_bytes(content)
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}. Name another folder with --to.") from None
+        raise unwritable(path, error) from None
+    put_bytes(path, content)

@@ -1,6 +1,6 @@
 """Mean error curves: the paper's experiment for one cell and one method."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,35 +10,10 @@ import numpy as np
 from unskew.errors import InputError, unknown
 from unskew.experiments.datasets import load
 from unskew.experiments.simulation import curve, simulations
-from unskew.methods import (
-    IDBAL,
-    VCDBAL,
-    DBALw,
-    DBALwm,
-    LinearMethod,
-    MarginSampling,
-    Method,
-    Passive,
-    RandomLabels,
-    StreamedUnskew,
-    Unskew,
-    WeightedMarginSampling,
-)
+from unskew.methods.loop import Method
+from unskew.methods.registry import method_named
 from unskew.methods.streams.linear_method import VARIANTS
 from unskew.sampling.policies import ALL_POLICIES, FLOOR
-
-METHODS: dict[str, type[LinearMethod]] = {"Passive": Passive, "DBALw": DBALw, "DBALwm": DBALwm, "IDBAL": IDBAL}
-"""The paper's four."""
-
-MORE_METHODS: dict[str, type[Method]] = {
-    "VCDBAL": VCDBAL,
-    "Unskew": Unskew,
-    "StreamedUnskew": StreamedUnskew,
-    "RandomLabels": RandomLabels,
-    "MarginSampling": MarginSampling,
-    "WeightedMarginSampling": WeightedMarginSampling,
-}
-"""Methods after the paper: run where they are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +48,18 @@ def mean_curve(
     data_dir: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Point]:
-    """Mean labels bought and test error at each horizon that every repeat reached.
+    """The mean number of labels bought and the mean test error, at each horizon that every repeat reached.
 
-    Repeats of one seed are the same splits, policies and reveals for every method and parameter.
+    For one seed, splits, policies and revealed labels are the same for every method and parameter.
     `progress(done, repeats)` is called after each repeat.
 
     >>> points = mean_curve(dataset="synthetic", policy="uniform", method="IDBAL", repeats=4)
     >>> points[0].horizon, points[0].labels, points[-1].horizon
     (0, 0.0, 2400)
     """
-    known: dict[str, type[Method]] = {**METHODS, **MORE_METHODS}
+    kind = method_named(method)
     if policy not in ALL_POLICIES:
         raise unknown("policy", policy, ALL_POLICIES)
-    if method not in known:
-        raise unknown("method", method, known)
     if variant not in VARIANTS:
         raise unknown("variant", variant, VARIANTS)
     if repeats < 2:
@@ -97,20 +70,25 @@ def mean_curve(
         raise InputError(f"seed must not be negative; got {seed}. Try seed=0.")
     if label_budget < 1:
         raise InputError(f"label_budget must be at least 1; got {label_budget}. The experiments use 100 and more.")
-    linear = {"C": C, "eta": eta, "variant": variant, "xi0": FLOOR}
-    told: dict[str, Any] = linear if issubclass(known[method], LinearMethod) else {}
+    told: dict[str, Any] = {"C": C, "eta": eta, "variant": variant, "xi0": FLOOR}
     source = load(dataset, data_dir, variant=variant)
     runs = []
     for simulation, random in simulations(source, policy, logged_fraction, seed, range(repeats), variant=variant):
-        learner = known[method](**told, random_state=np.random.default_rng(random))
+        learner = build(kind, told, random)
         runs.append(curve(learner, simulation, label_budget))
         if progress is not None:
             progress(len(runs), repeats)
     return averaged(runs)
 
 
+def build(kind: type[Method], told: Mapping[str, Any], random: int) -> Method:
+    """A method with those of these parameters that it takes."""
+    wanted = {name: value for name, value in told.items() if name in kind.parameters}
+    return kind(**wanted, random_state=np.random.default_rng(random))
+
+
 def averaged(runs: list[list[tuple[int, int, float]]]) -> list[Point]:
-    """The mean of several runs' points and its standard error, as far as the shortest run goes."""
+    """The mean of the points of several runs and its standard error, up to the end of the shortest run."""
     reached = min(map(len, runs))
     table = np.array([run[:reached] for run in runs])  # repeat x point x (horizon, labels, error)
     mean = table.mean(axis=0)

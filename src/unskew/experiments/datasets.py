@@ -17,11 +17,11 @@ from unskew.errors import InputError, unknown
 from unskew.rows import Floats
 
 ROWS_USED = 6000
-"""A larger data set is cut to this many random rows (protocol.md)."""
+"""From a larger data set, this number of random rows is used (protocol.md)."""
 
 
 class Source(Protocol):
-    """Where populations to experiment on come from."""
+    """A source of populations to experiment on."""
 
     @property
     def name(self) -> str: ...
@@ -40,7 +40,7 @@ class Dataset:
     y: Floats
 
     def population(self, seed: int, block: int) -> tuple[Floats, Floats]:
-        """All rows, or a random 6000 of a larger set."""
+        """All rows, or 6000 random rows of a larger set."""
         if len(self.y) <= ROWS_USED:
             return self.X, self.y
         rng = np.random.default_rng([seed, block])
@@ -50,10 +50,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Synthetic:
-    """6000 points in 30 dimensions, a random linear classifier, 10 % of labels flipped; drawn anew each time.
+    """6000 points in 30 dimensions, a random linear classifier, 10 % of labels flipped; new for every population.
 
-    The text has points uniform on [-1, 1]^30 (`variant="paper"`); what was run draws every coordinate
-    of x and of the hidden normal as the difference of two U(0, 1) (`variant="released"`).
+    In the text, points are uniform on [-1, 1]^30 (`variant="paper"`). The released program draws every coordinate of x
+    and of the hidden normal vector as the difference of two U(0, 1) (`variant="released"`).
     """
 
     variant: str = "released"
@@ -75,7 +75,7 @@ class Synthetic:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Populations drawn beforehand, to be sent to a worker that has no data files."""
+    """Populations drawn in advance, to be sent to a worker that has no data files."""
 
     name: str
     drawn: dict[int, tuple[Floats, Floats]]
@@ -90,7 +90,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class File:
-    """What is known of one of the eleven files before it is opened."""
+    """What is known about one of the eleven files before it is opened."""
 
     file: str
     rows: int
@@ -109,7 +109,7 @@ class File:
     label_first: bool = False
     separator: str = ","
     integers: bool = False
-    """Whole numbers below 2^15 throughout: read as such, in a quarter of the memory."""
+    """Whether all values are whole numbers below 2^15; they are then read as such, in a quarter of the memory."""
 
 
 FILES = {
@@ -168,9 +168,9 @@ SPLICE_TEST = slice(1000, None)
 def load(name: str, data_dir: str | Path | None = None, *, variant: str = "paper") -> Dataset | Synthetic:
     """A data set by its name in the paper.
 
-    The eleven files are looked for in `data_dir`, then in `$UNSKEW_DATA`, then in the user's cache.
-    `variant` matters for two sets: "released" draws `synthetic` as the released program did and takes
-    the 2175 rows of splice that it read; "paper" has the text's uniform draw and all 3175 rows.
+    The eleven files are looked up in `data_dir`, then in `$UNSKEW_DATA`, then in the user's cache. `variant` matters
+    for two sets: "released" draws `synthetic` as the released program did, and uses the 2175 rows of splice that it
+    read; "paper" uses the text's uniform distribution and all 3175 rows.
     """
     if name not in DATASETS:
         raise unknown("data set", name, DATASETS)
@@ -188,7 +188,7 @@ def _dataset(name: str, path: Path, variant: str) -> Dataset:
 
 
 def scaled(X: Floats, *, in_place: bool = False) -> Floats:
-    """Every feature min-max scaled to [-1, 1], mid-range to 0; a constant feature keeps divisor 1.
+    """Every feature scaled to [-1, 1] by its minimum and maximum; a constant feature becomes 0.
 
     >>> scaled(np.array([[0.0, 7.0], [10.0, 7.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
@@ -204,7 +204,7 @@ def scaled(X: Floats, *, in_place: bool = False) -> Floats:
 
 
 def search_path(data_dir: str | Path | None = None) -> list[Path]:
-    """The folders a data file is looked for in, in order."""
+    """The folders in which data files are looked up, in order."""
     import pooch
 
     if data_dir is not None and not Path(data_dir).is_dir():
@@ -230,7 +230,7 @@ def find(name: str, data_dir: str | Path | None = None) -> Path:
 
 
 def check(name: str, data_dir: str | Path | None = None) -> str:
-    """The checksum of a data set's file; one that is missing, or neither known nor readable, is refused."""
+    """The checksum of a data set's file. A file that is missing, or neither known nor readable, is refused."""
     if name not in FILES:
         return ""
     path = find(name, data_dir)
@@ -241,7 +241,7 @@ def check(name: str, data_dir: str | Path | None = None) -> str:
 
 
 def read(name: str, path: Path) -> tuple[Floats, Floats]:
-    """The rows of a file that belong to the task, not scaled yet, and their labels in {-1, +1}."""
+    """The rows of a file that belong to the task, not yet scaled, and their labels in {-1, +1}."""
     file = FILES[name]
     expected = f"expected {file.rows} rows of {file.features} features"
     try:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from unskew.experiments.curves import METHODS
 from unskew.experiments.summary import Summary
+from unskew.methods.registry import PAPER_METHODS
 from unskew.rows import Floats
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "pdf")
 COLUMNS = 3
 HEADLINE = (("IDBAL", "Passive"), ("IDBAL", "DBALw"), ("IDBAL", "DBALwm"), ("DBALwm", "DBALw"))
-"""The pairs of the ratio picture, beside those of outside methods."""
+"""The pairs of the ratio figure, in addition to those of methods from outside."""
 
 STYLES = {  # colours apart for the colour-blind (Okabe and Ito), shapes and lines apart for everyone
     "Passive": ("#000000", "o", ":"),
@@ -38,7 +38,7 @@ OUTSIDE = (
 POLICY_MARKERS = {"identical": "o", "uniform": "s", "uncertainty": "^", "certainty": "D", "blind-spot": "P"}
 OURS, PAPERS = "#0072B2", "0.4"
 WIDEST = (0.4, 2.5)
-"""Ratios shown to scale."""
+"""The range of ratios that is drawn to scale."""
 RATIO_TICKS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 2.5)
 SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
@@ -54,7 +54,7 @@ SETTINGS: dict[Any, Any] = {
 
 
 def curves_page(summary: Summary, policy: str) -> dict[str, bytes]:
-    """Mean test error against labels, one panel a data set; each panel has scales of its own."""
+    """Mean test error against labels, one panel per data set; each panel has its own scales."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -86,7 +86,7 @@ def curves_page(summary: Summary, policy: str) -> dict[str, bytes]:
 
 
 def style(method: str, methods: tuple[str, ...]) -> tuple[str, str, Any]:
-    """Colour, marker and line of a method; outside ones take theirs in order."""
+    """Colour, marker and line of a method; methods from outside get the remaining ones in order."""
     if method in STYLES:
         return STYLES[method]
     outside = [name for name in methods if name not in STYLES]
@@ -132,7 +132,7 @@ def _draw_panel(axes: "Axes", points: pl.DataFrame, methods: tuple[str, ...], bu
 
 
 def ratio_picture(summary: Summary) -> dict[str, bytes]:
-    """AUC ratios of the headline pairs, one dot a cell, ours above the paper's, with geometric means."""
+    """AUC ratios of the headline pairs, one dot per cell, ours above the paper's, with geometric means."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -171,7 +171,7 @@ def ratio_picture(summary: Summary) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class Strip:
-    """The ratios of one pair in all cells, ours or the paper's, at one height of the picture."""
+    """The ratios of one pair in all cells, ours or the paper's, at one height of the figure."""
 
     title: str
     ours: bool
@@ -198,16 +198,16 @@ def _strips(summary: Summary, pairs: list[tuple[str, str]]) -> list[Strip]:
 
 
 def _ratio_range(strips: list[Strip]) -> tuple[float, float]:
-    """Wide enough for all ratios, within bounds: what lies beyond is drawn as an arrow at the edge."""
+    """An axis wide enough for all ratios, within limits; ratios beyond them are drawn as arrows at the edge."""
     drawn = np.concatenate([strip.ratios for strip in strips])
     low, high = WIDEST
     return max(low, min(0.8, float(drawn.min()) / 1.04)), min(high, max(1.2, float(drawn.max()) * 1.04))
 
 
 def _pictured(summary: Summary) -> list[tuple[str, str]]:
-    """The headline pairs and those of outside methods that were run; all pairs where that leaves none."""
+    """The headline pairs and those of methods from outside that were run; all pairs if there are none of these."""
     run = [(method, against) for method, against in summary.pairs.select("method", "against").iter_rows()]
-    return [pair for pair in run if pair in HEADLINE or pair[0] not in METHODS] or run
+    return [pair for pair in run if pair in HEADLINE or pair[0] not in PAPER_METHODS] or run
 
 
 def _draw_strip(axes: "Axes", strip: Strip, low: float, high: float) -> None:
@@ -234,7 +234,7 @@ def _draw_strip(axes: "Axes", strip: Strip, low: float, high: float) -> None:
 
 
 def _spread(values: Floats, width: float) -> Floats:
-    """Steps up and down that keep ascending values less than `width` apart from lying on each other."""
+    """Steps up and down, so that dots at ascending values do not overlap if they are less than `width` apart."""
     steps = np.array([0, 1, -1, 2, -2, 3, -3])
     chosen = np.zeros(len(values), dtype=int)
     last = dict.fromkeys(range(len(steps)), -np.inf)
@@ -254,7 +254,7 @@ def _ratio_ticks(axes: "Axes", low: float, high: float) -> None:
 
 
 def _saved(figure: "Figure") -> dict[str, bytes]:
-    """The picture in every format, without the metadata that would differ from run to run."""
+    """The figure in every format, without the metadata that would differ from run to run."""
     nothing: dict[str, dict[str, Any]] = {
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},

@@ -1,29 +1,28 @@
-"""Everything a run leaves beside its store: frames, tables, pictures and the report, each written whole or not at all.
+"""Everything that a run writes beside its store: data frames, tables, figures and the report.
 
-The same results give the same bytes, so a run that was killed and taken up again ends like one that was not.
+The same results give the same bytes, so a run that was killed and resumed ends with the same files as one that was not.
 """
 
-import os
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 
-from unskew.errors import InputError
 from unskew.experiments import figures, report, tables
 from unskew.experiments.summary import Record, Summary, summarise
+from unskew.writing import put_bytes, unwritable
 
 REPORT = "report.html"
 
 
 def write(records: Sequence[Record], out: Path) -> list[Path]:
-    """Write all outputs of these results into the folder; their paths, the report last."""
+    """Write all outputs of these results into the folder, and return their paths, the report last."""
     return write_summary(summarise(records), out)
 
 
 def write_summary(summary: Summary, out: Path) -> list[Path]:
-    """The same from a summary already made."""
+    """Write the outputs of a summary."""
     pictures = {
         f"curves-{policy}": figures.curves_page(summary, policy)
         for policy in summary.policies
@@ -46,19 +45,11 @@ def write_summary(summary: Summary, out: Path) -> list[Path]:
     contents[REPORT] = report.html(summary, {name: formats["png"] for name, formats in pictures.items()}).encode()
     try:
         out.mkdir(parents=True, exist_ok=True)
-        return [_write(out / name, content) for name, content in contents.items()]
     except OSError as error:
-        raise InputError(f"cannot write to {str(out)!r}: {error.strerror}. Make room or name another --out.") from None
-
-
-def _write(path: Path, content: bytes) -> Path:
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path
+        raise unwritable(out, error) from None
+    for name, content in contents.items():
+        put_bytes(out / name, content)
+    return [out / name for name in contents]
 
 
 def _csv(frame: pl.DataFrame) -> bytes:

@@ -1,4 +1,4 @@
-"""The report: one HTML page that stands alone, pictures and all, and prints well."""
+"""The report: one self-contained HTML page, figures included, that prints well."""
 
 import base64
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def html(summary: Summary, pictures: Mapping[str, bytes]) -> str:
 
 
 def _calls(summary: Summary) -> list[tuple[str, list[tuple[str, list[Any]]]]]:
-    """By policy and data set, the ratio of each pair of the pair table; None where one of the two is missing."""
+    """By policy and data set, the ratio of each pair in the table of pairs; None if one of the two is missing."""
     pairs = summary.pairs.select("method", "against").rows()
     found = {
         (ratio["policy"], ratio["dataset"], ratio["method"], ratio["against"]): ratio
@@ -57,7 +57,7 @@ def _calls(summary: Summary) -> list[tuple[str, list[tuple[str, list[Any]]]]]:
 
 
 def _reach(summary: Summary) -> list[tuple[str, list[dict[str, Any]]]]:
-    """By policy and data set, the labels each method needs to be as good as Passive ends; the fewest are marked."""
+    """By policy and data set, the labels each method needs to reach Passive's final error; the fewest are marked."""
     known = summary.cells.filter(pl.col("target_error").is_not_null())
     sections = []
     for policy in summary.policies:

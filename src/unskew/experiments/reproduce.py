@@ -15,25 +15,25 @@ import numpy as np
 
 from unskew.errors import InputError, unknown
 from unskew.experiments.budget import plan
-from unskew.experiments.curves import METHODS
 from unskew.experiments.datasets import DATASETS, Drawn, Source, check, load
 from unskew.experiments.store import Store, code_version, key_of
-from unskew.experiments.tasks import Task, method_class, run_task, settings
+from unskew.experiments.tasks import Task, made, run_task, settings
+from unskew.methods.registry import PAPER_METHODS, method_named
 from unskew.sampling.policies import ALL_POLICIES, POLICIES
 
 QUICK_DATASETS = ("synthetic", "svmguide1", "german")
 
 WORKERS_WAIT = 10.0
-"""Seconds a cluster has for bringing up its first worker."""
+"""The number of seconds to wait for the first worker of a cluster."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The declared product of data sets, policies and methods, and how thoroughly each cell is run."""
+    """All combinations of data sets, policies and methods, and how thoroughly each of them is run."""
 
     datasets: tuple[str, ...] = DATASETS
     policies: tuple[str, ...] = POLICIES
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = PAPER_METHODS
     tune_repeats: int = 16
     repeats: int = 64
     seed: int = 0
@@ -45,7 +45,7 @@ class Grid:
                 if name not in known:
                     raise unknown(kind, name, known)
         for name in self.methods:
-            method_class(name)
+            method_named(name)
         for what, number, least in (
             ("tune_repeats", self.tune_repeats, 1),
             ("repeats", self.repeats, 2),
@@ -60,7 +60,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Finished:
-    """One more result: how far the run is, and what came in."""
+    """The progress of a run after one more result, and that result."""
 
     done: int
     total: int
@@ -76,9 +76,9 @@ def reproduce(
     cluster: str | None = None,
     progress: Callable[[Finished], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run what the folder's store does not hold yet; all results of the grid, in its order, failed ones included.
+    """Run what is not in the folder's store yet, and return all results of the grid in order, including failed ones.
 
-    Data sets are taken one after the other, so that only one is in memory; the cells of one run in
+    Data sets are processed one after the other, so that only one is in memory. The cells of a data set run in
     parallel, the longest first. `cluster` is the address of a Dask scheduler.
     """
     checksums = {name: check(name, data_dir) for name in grid.datasets}
@@ -114,7 +114,7 @@ def load_released(name: str, data_dir: str | Path | None) -> Source:
 
 @contextmanager
 def workers(jobs: int, cluster: str | None) -> Iterator[tuple[joblib.Parallel, Callable[[Source], Any]]]:
-    """Worker processes on this machine, or those of a Dask cluster, and how data reach each of them once."""
+    """Worker processes on this machine or of a Dask cluster, and how each of them gets the data once."""
     if cluster is None:
         with joblib.Parallel(n_jobs=jobs, return_as="generator_unordered") as parallel:
             yield parallel, lambda source: source
@@ -148,7 +148,7 @@ def _connected(cluster: str) -> Iterator[Any]:
             raise InputError(
                 f"the Dask scheduler at {cluster!r} has no workers. Start some with: dask worker {cluster}"
             ) from None
-        except Exception as error:  # what a worker raises arrives as no particular kind
+        except Exception as error:  # a worker may raise anything
             raise InputError(
                 f"a worker of {cluster!r} cannot run this: {error}. Install unskew where the workers are."
             ) from None
@@ -177,20 +177,21 @@ def _tasks(grid: Grid, dataset: str, store: Store, source: Callable[[], Source])
 
 
 def _what(task: Task, data: str) -> dict[str, Any]:
-    """All that a result depends on and that the code version does not cover."""
-    kind = method_class(task.method)
+    """Everything that a result depends on besides the code version."""
+    kind = method_named(task.method)
     inside = kind.__module__.startswith("unskew.")
     source = "" if inside else hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
     return {"task": asdict(task), "method": source, "data": data}
 
 
 def _cost(task: Task) -> int:
-    kind = method_class(task.method)
-    return len(settings(kind, task.grid)) * (4 if task.method == "IDBAL" else 1)
+    kind = method_named(task.method)
+    tried = settings(kind, task.grid)
+    return len(tried) * (1 if getattr(made(kind, tried[0], 0), "anytime", True) else 4)
 
 
 def _attempt(key: str, task: Task, source: Source) -> tuple[str, dict[str, Any]]:
-    """A result, or what went wrong: one bad cell must not lose the others."""
+    """A result, or what went wrong, so that one failed cell does not lose the others."""
     try:
         return key, run_task(task, source)
     except Exception as error:

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.experiments.datasets import Source
-from unskew.methods import LinearMethod, Method, Passive, pool_rounds, rounds
+from unskew.methods import Method, PoolMethod, StreamMethod, pool_rounds, stream_rounds
 from unskew.rows import Floats
 from unskew.sampling import policies
 
 FIRST_HORIZON = 10
 
 REPEATS_A_POPULATION = 10
-"""A fresh cut of a large data set, or a fresh synthetic one, every so many repeats."""
+"""The number of repeats that share a population: a sample of a large data set, or a synthetic one."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Simulation:
 def simulate(
     X: Floats, y: Floats, policy: str, logged_fraction: float, rng: np.random.Generator, *, variant: str = "released"
 ) -> Simulation:
-    """Shuffle; 80 % train, 20 % test; the first `logged_fraction` of train is the log, the rest the stream."""
+    """Shuffle and split: 80 % training, of which `logged_fraction` is the log and the rest the stream; 20 % test."""
     order = rng.permutation(len(y))
     X, y = X[order], y[order]
     train = int(0.8 * len(y))
@@ -63,8 +63,8 @@ def simulations(
 ) -> Iterator[tuple[Simulation, int]]:
     """The repeats of a cell, each with a seed for whatever method is run on it.
 
-    Repeat r depends on `seed` and r alone: the same split, policy and reveals for every method and
-    parameter, on whatever machine.
+    Repeat r depends only on `seed` and r: the split, the policy and the revealed labels are the same for every method
+    and parameter, on every machine.
     """
     drawn = None
     for r in repeats:
@@ -78,25 +78,35 @@ def simulations(
 def curve(method: Method, simulation: Simulation, label_budget: int) -> list[tuple[int, int, float]]:
     """(horizon, labels bought, test error) at every horizon, from 0 on.
 
-    A method that needs to know n is started anew for each n = 10, 20, 40, ..., the last one the whole
-    stream; the others run once and are measured after every batch. Either stops after the first
-    point with more than 2 * label_budget labels. At 0 stands the model of the whole log. A method that
-    takes a pool is given the stream as one and spends label_budget on it.
+    A method that needs to know n is run again for each n = 10, 20, 40, ..., up to the whole stream. Other methods run
+    once and are measured after every batch. Both stop after the first point with more than 2 * label_budget labels.
+    The point at 0 is the model of the whole log. A method that works on a pool gets the stream as its pool and spends
+    label_budget on it.
     """
-    s = simulation
+    if isinstance(method, PoolMethod):
+        return _pool_curve(method, simulation, label_budget)
+    assert isinstance(method, StreamMethod)
+    return _stream_curve(method, simulation, label_budget)
+
+
+def _pool_curve(method: PoolMethod, s: Simulation, label_budget: int) -> list[tuple[int, int, float]]:
+    spent = pool_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, label_budget)
+    return [(labels, labels, s.error(method)) for labels in spent]
+
+
+def _stream_curve(method: StreamMethod, s: Simulation, label_budget: int) -> list[tuple[int, int, float]]:
     points: list[tuple[int, int, float]] = []
-    if method.pools:
-        spent = pool_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, label_budget)
-        return [(labels, labels, s.error(method)) for labels in spent]
     if method.anytime:
-        for seen in rounds(method, s.log, s.X, s.q0, s.y.__getitem__, s.n):
+        for seen in stream_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, s.n):
             points.append((seen, method.labels_, s.error(method)))
             if method.labels_ > 2 * label_budget:
                 break
         return points
-    points.append((0, 0, s.error(_of_whole_log(method).start(s.log, s.n))))
+    whole = method.at_zero_labels()
+    whole.start_checked(s.log, s.n)
+    points.append((0, 0, s.error(whole)))
     for n in horizons(s.n):
-        for _ in rounds(method, s.log, s.X, s.q0, s.y.__getitem__, n):
+        for _ in stream_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, n):
             pass
         points.append((n, method.labels_, s.error(method)))
         if method.labels_ > 2 * label_budget:
@@ -112,10 +122,3 @@ def horizons(n: int) -> NDArray[np.int64]:
     """
     doublings = FIRST_HORIZON * 2 ** np.arange(64 - FIRST_HORIZON)
     return np.append(doublings[doublings < n], n)
-
-
-def _of_whole_log(method: Method) -> Method:
-    """The method whose warm start is the model at 0 labels: a linear one fits the whole log, weights 1/Q0."""
-    if isinstance(method, LinearMethod):
-        return Passive(eta=method.eta, xi0=method.xi0, random_state=method.random_state)
-    return method

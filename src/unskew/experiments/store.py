@@ -1,4 +1,4 @@
-"""An append-only store of finished results, one JSON line each, keyed by what they are results of."""
+"""An append-only store of finished results, one JSON line each, under keys made from everything they depend on."""
 
 import fcntl
 import hashlib
@@ -14,14 +14,14 @@ from unskew.errors import InputError
 NAME = "results.jsonl"
 
 ROOMS = ("pools", "sampling", "models", "theory", "estimation", "methods")
-"""Parts of the package that figures depend on, beside the modules at its top."""
+"""Rooms of the package on which the numbers depend, in addition to the modules at its top."""
 
 EXPERIMENTS = ("budget", "curves", "datasets", "metrics", "simulation", "tasks")
-"""Modules beside this one that figures depend on."""
+"""Modules in this folder on which the numbers depend."""
 
 
 def code_version() -> str:
-    """A digest of the modules that figures depend on; a change of docs or command line leaves it alone."""
+    """A digest of the modules on which the numbers depend. Changes to documentation or commands do not affect it."""
     root = Path(unskew.__file__).parent
     parts = [*sorted(root.glob("[!_]*.py")), root / "_kernels.py"]
     parts += [part for room in ROOMS for part in sorted((root / room).rglob("*.py"))]
@@ -33,7 +33,7 @@ def code_version() -> str:
 
 
 def key_of(what: dict[str, Any]) -> str:
-    """The name of a result: a digest of everything it depends on."""
+    """The key of a result: a digest of everything that it depends on."""
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -75,7 +75,7 @@ class Store:
         whole = 0
         for number, line in enumerate(self._file, start=1):
             if not line.endswith(b"\n"):
-                break  # torn by a kill in the middle of a write: that result was never finished
+                break  # cut off when the process was killed: that result was never finished
             try:
                 record = json.loads(line)
                 key, code = record["key"], record["code"]
@@ -91,12 +91,12 @@ class Store:
         self._file.truncate(whole)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The finished result of that name; a failed one does not count."""
+        """The finished result with that key, if any; a failed one does not count."""
         record = self.records.get(key)
         return record if record is not None and "failed" not in record else None
 
     def put(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
-        """Append a result, or a failure, under its name."""
+        """Append a result, or a failure, under its key."""
         record = {"key": key, "code": self.code, **record}
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
         self._file.write(line)

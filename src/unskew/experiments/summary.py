@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unskew.experiments.curves import METHODS, Point, averaged
+from unskew.experiments.curves import Point, averaged
 from unskew.experiments.datasets import DATASETS
 from unskew.experiments.metrics import area_to_budget, auc, bootstrap, error_at, labels_to_reach
 from unskew.experiments.paper import paper_auc
+from unskew.methods.registry import PAPER_METHODS, method_named
 from unskew.rows import Floats
 from unskew.sampling.policies import ALL_POLICIES, POLICIES
 
@@ -58,7 +59,7 @@ FAILED = {"dataset": TEXT, "policy": TEXT, "method": TEXT, "failed": TEXT}
 
 @dataclass(frozen=True)
 class Summary:
-    """Frames in the paper's order of data sets, policies and methods; an outside method goes by its class name."""
+    """Frames in the paper's order of data sets, policies and methods. Methods from outside have their class names."""
 
     run: Record
     """What all results share: tune_repeats, repeats, seed, grid."""
@@ -66,21 +67,21 @@ class Summary:
     policies: tuple[str, ...]
     methods: tuple[str, ...]
     points: pl.DataFrame
-    """The mean curves, one row a point."""
+    """The mean curves, one row per point."""
     cells: pl.DataFrame
-    """One row a data set, policy and method."""
+    """One row per data set, policy and method."""
     ratios: pl.DataFrame
-    """One row a data set, policy and pair: AUC (and area up to B) of `method` over that of `against`."""
+    """One row per data set, policy and pair: AUC (and area up to B) of `method` divided by that of `against`."""
     pairs: pl.DataFrame
     """The ratios of a pair over all cells, beside the paper's over the same cells."""
     standings: pl.DataFrame
-    """One row a method: in how many cells it is best of all, and how soon it is as good as Passive ends."""
+    """One row per method: the number of cells in which it is best, and how soon it reaches Passive's final error."""
     failed: pl.DataFrame
 
 
 @dataclass(frozen=True)
 class Result:
-    """One record, read: its mean curve and what it is worth."""
+    """One record as numbers: its mean curve and the measures of it."""
 
     record: Record
     name: str
@@ -135,11 +136,11 @@ class Result:
 
 
 Cells = dict[tuple[str, str], dict[str, Result]]
-"""By data set and policy, then by the shown name of the method."""
+"""Results by data set and policy, then by the name of the method as shown."""
 
 
 def summarise(records: Sequence[Record]) -> Summary:
-    """All there is to show of the results of one run; failed ones are left out and listed."""
+    """Everything that is shown about the results of one run; failed ones are left out and listed."""
     tasks = [record["task"] for record in records]
     names = shown_names(task["method"] for task in tasks)
     datasets = tuple(name for name in DATASETS if name in {task["dataset"] for task in tasks})
@@ -155,7 +156,7 @@ def summarise(records: Sequence[Record]) -> Summary:
             name = names[task["method"]]
             cells[task["dataset"], task["policy"]][name] = Result(record, name)
     methods = tuple(names.values())
-    with np.errstate(divide="ignore", invalid="ignore"):  # an area of 0: only a method that never errs has one
+    with np.errstate(divide="ignore", invalid="ignore"):  # an area of 0 is possible only without any error
         ratios, pairs = _ratio_rows(cells, methods), _pair_rows(cells, methods)
     cell_rows = _cell_rows(cells)
     return Summary(
@@ -173,20 +174,20 @@ def summarise(records: Sequence[Record]) -> Summary:
 
 
 def shown_names(methods: Iterable[str]) -> dict[str, str]:
-    """How methods are called in tables: the paper's in its order, then outside ones by class name.
+    """The names of methods in tables: the paper's in its order, then those from outside by class name.
 
     >>> shown_names(["mine:Best", "IDBAL", "Passive", "IDBAL"])
     {'Passive': 'Passive', 'IDBAL': 'IDBAL', 'mine:Best': 'Best'}
     """
     found = list(dict.fromkeys(methods))
-    order = [name for name in METHODS if name in found] + [name for name in found if name not in METHODS]
+    order = [name for name in PAPER_METHODS if name in found] + [name for name in found if name not in PAPER_METHODS]
     short = [name.rpartition(":")[2] for name in order]
-    taken = [*METHODS, *(s for name, s in zip(order, short, strict=True) if name not in METHODS)]
+    taken = [*PAPER_METHODS, *(s for name, s in zip(order, short, strict=True) if name not in PAPER_METHODS)]
     return {name: s if taken.count(s) == 1 else name for name, s in zip(order, short, strict=True)}
 
 
 def pairs_of(methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Every method against each before it, the last method first.
+    """Every method paired with each one before it, the last method first.
 
     >>> pairs_of(["Passive", "DBALw", "IDBAL"])
     [('IDBAL', 'Passive'), ('IDBAL', 'DBALw'), ('DBALw', 'Passive')]
@@ -219,8 +220,8 @@ def _cell_rows(cells: Cells) -> pl.DataFrame:
         least = min((result.auc for result in results.values()), default=None)
         for name, result in results.items():
             setting = dict(result.record["setting"])
-            if name in METHODS and METHODS[name].queries_all:
-                setting.pop("C")  # it plays no part
+            if name in PAPER_METHODS and "C" not in method_named(name).tuned:
+                setting.pop("C")  # not used by this method
             needed = labels_to_reach(*result.mean, target) if target is not None else np.inf
             rows.append((
                 *cell, name, result.record["task"]["logged_fraction"], result.budget,
@@ -243,7 +244,7 @@ def _ratio_rows(cells: Cells, methods: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 def _compared(ratio: float, resampled: Floats) -> tuple[float, float, float, str]:
-    """The ratio, its interval, and whether that lies wholly on one side of 1."""
+    """The ratio, its interval, and whether the whole interval lies on one side of 1."""
     low, high = (float(bound) for bound in np.percentile(resampled, INTERVAL))
     return ratio, low, high, "win" if high < 1.0 else "loss" if low > 1.0 else "noise"
 
@@ -272,11 +273,11 @@ def _over_cells(ratios: list[tuple[float, Floats]]) -> tuple[int, int, int, floa
 
 
 def _standing_rows(cells: Cells, methods: Sequence[str], frame: pl.DataFrame) -> list[tuple[Any, ...]]:
-    """Best-of-all counts over the cells with a result of every method; one that failed everywhere is out of it."""
+    """Counts of best results over the cells that have a result of every method, except those that failed everywhere."""
     methods = [name for name in methods if any(name in results for results in cells.values())]
     whole = {cell: results for cell, results in cells.items() if len(results) == len(methods)}
     ours = [name for results in whole.values() for name in _best({name: r.auc for name, r in results.items()})]
-    printed = [name for name in methods if name in METHODS]
+    printed = [name for name in methods if name in PAPER_METHODS]
     in_paper = [cell for cell in whole if cell[1] in POLICIES]
     paper = [name for cell in in_paper for name in _best({name: paper_auc()[(*cell, name)] for name in printed})]
     rows: list[tuple[Any, ...]] = []
@@ -302,5 +303,5 @@ def _paper_ratio(cell: tuple[str, str], a: str, b: str) -> float | None:
 
 
 def _best(areas: dict[str, float]) -> list[str]:
-    """Whoever has the least; several where they are equal, as when DBALw queries all that Passive does."""
+    """The methods with the smallest value; several if they are equal, as when DBALw queries every row like Passive."""
     return [name for name, area in areas.items() if area == min(areas.values())]

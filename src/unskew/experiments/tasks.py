@@ -1,6 +1,5 @@
 """One cell of the grid, tuned and measured: what it is, how it is run, what comes back."""
 
-import importlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -8,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from unskew.errors import InputError, unknown
-from unskew.experiments.curves import METHODS, MORE_METHODS
+from unskew.experiments.curves import build
 from unskew.experiments.datasets import Source
 from unskew.experiments.metrics import auc
 from unskew.experiments.simulation import REPEATS_A_POPULATION, Simulation, curve, simulations
-from unskew.methods import LinearMethod, Method
+from unskew.methods.loop import Method
+from unskew.methods.registry import is_registered, method_named
 from unskew.sampling.policies import FLOOR
 
 FRESH = 1000
-"""Number of the first repeat that reports; tuning uses repeats 0, 1, ..., of other populations."""
+"""The number of the first repeat that is reported; tuning uses repeats 0, 1, ..., on other populations."""
 
 GRIDS = {
     # protocol.md, Parameters
@@ -41,7 +40,7 @@ class Task:
     grid: str
 
     def blocks(self) -> set[int]:
-        """Numbers of the populations its repeats are drawn from."""
+        """The numbers of the populations from which its repeats are drawn."""
         return {r // REPEATS_A_POPULATION for r in (*self.tuning, *self.fresh)}
 
     @property
@@ -53,43 +52,27 @@ class Task:
         return range(FRESH, FRESH + self.repeats)
 
 
-def method_class(name: str) -> type[Method]:
-    """A method of the package by name, or one from outside as `module:Class`."""
-    known: dict[str, type[Method]] = {**METHODS, **MORE_METHODS}
-    if name in known:
-        return known[name]
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        raise unknown("method", name, [*known, "module:Class"])
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"method {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from None
-    if not (isinstance(found, type) and issubclass(found, Method)):
-        raise InputError(f"method {name!r} must be a subclass of unskew.methods.Method; got {found!r}.")
-    return found
-
-
 def settings(kind: type[Method], grid: str) -> list[dict[str, float]]:
-    """The parameter settings to try: (C, eta) for a linear method, eta alone where C plays no part.
+    """The parameter settings to try: every C and eta of the grid that the method tunes.
 
     Another method may carry a list of its own, `grid = [{...}, ...]`; without one it is not tuned.
     """
-    if not issubclass(kind, LinearMethod):
+    if not kind.tuned:
         return list(getattr(kind, "grid", [{}]))
     C, eta = GRIDS[grid]
-    return [{"C": c, "eta": e} for c, e in product(C[:1] if kind.queries_all else C, eta)]
+    return [{"C": c, "eta": e} for c, e in product(C if "C" in kind.tuned else C[:1], eta)]
 
 
-def build(kind: type[Method], setting: dict[str, float], random: int) -> Method:
+def made(kind: type[Method], setting: dict[str, float], random: int) -> Method:
     """A method with these parameters, told the least propensity where it wants to know it."""
-    told = {"xi0": FLOOR} if issubclass(kind, LinearMethod) else {}
-    return kind(**setting, **told, random_state=np.random.default_rng(random))
+    if kind.tuned:
+        return build(kind, {**setting, "xi0": FLOOR}, random)
+    return kind(**setting, random_state=np.random.default_rng(random))
 
 
 def run_task(task: Task, source: Source) -> dict[str, Any]:
-    """Choose the setting with the least AUC on the tuning repeats, then measure it on fresh ones."""
-    kind = method_class(task.method)
+    """Choose the setting with the smallest AUC on the tuning repeats, then measure it on new ones."""
+    kind = method_named(task.method)
     tried = settings(kind, task.grid)
     runs: list[list[list[tuple[int, int, float]]]] = [[] for _ in tried]
     tuning = task.tuning if len(tried) > 1 else ()  # nothing to choose from one setting
@@ -99,7 +82,7 @@ def run_task(task: Task, source: Source) -> dict[str, Any]:
     areas = [mean_auc(run, task.label_budget) if run else None for run in runs]
     best = int(np.argmin([area or 0.0 for area in areas]))
     fresh = [
-        curve(build(kind, tried[best], random), simulation, task.label_budget)
+        curve(made(kind, tried[best], random), simulation, task.label_budget)
         for simulation, random in simulations(source, task.policy, task.logged_fraction, task.seed, task.fresh)
     ]
     reached = min(map(len, fresh))
@@ -118,23 +101,23 @@ def _tune(
 ) -> Iterator[list[tuple[int, int, float]]]:
     """The curve of every setting on one repeat; C grows along the settings.
 
-    Once every row was in the disagreement region, any larger C gives the same curve: it is not run again. A
-    method from outside may use C in other ways, so for those every setting is run.
+    If every row was in the disagreement region, any larger C gives the same curve, and is not run again. A method from
+    outside may use C in other ways, so for those every setting is run.
     """
     saturated: dict[float | None, list[tuple[int, int, float]]] = {}
     for setting in tried:
         eta = setting.get("eta")
         points = saturated.get(eta)
         if points is None:
-            method = build(kind, setting, random)
+            method = made(kind, setting, random)
             points = curve(method, simulation, budget)
-            if kind in METHODS.values() and isinstance(method, LinearMethod) and method.saturated:
+            if is_registered(kind) and method.saturated:
                 saturated[eta] = points
         yield points
 
 
 def mean_auc(runs: list[list[tuple[int, int, float]]], budget: int) -> float:
-    """AUC of the mean curve, as far as every repeat went."""
+    """The AUC of the mean curve, up to the end of the shortest repeat."""
     reached = min(map(len, runs))
     _, labels, errors = np.array([run[:reached] for run in runs]).mean(axis=0).T
     return auc(labels, errors, budget)

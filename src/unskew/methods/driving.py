@@ -1,4 +1,4 @@
-"""Driving a method over a stream whose labels an oracle knows: simulations and notebooks."""
+"""Driving a method with an oracle that knows all labels: simulations and notebooks."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,21 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.data import LoggedData, signs
+from unskew.data import LoggedData, propensities, signs
 from unskew.errors import InputError
-from unskew.methods.loop import Method, stream_rows
-from unskew.rows import Floats, Rows, take
+from unskew.methods.pool import PoolMethod
+from unskew.methods.stream import StreamMethod
+from unskew.pools import MemoryPool
+from unskew.rows import Floats, Rows
 
 Oracle = Callable[[NDArray[np.intp]], ArrayLike]
 Signs = Callable[[NDArray[np.intp]], Floats]
 
 
-def rounds(method: Method, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, n: int) -> Iterator[int]:
+def stream_rounds(method: StreamMethod, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, n: int) -> Iterator[int]:
     """Run over the first n rows of a checked stream, yielding the rows seen: 0 at the warm start, then each round's.
 
     The oracle is given positions in the stream and answers with their labels as +1.0 and -1.0.
     """
-    method.start(log, n)
+    method.start_checked(log, n)
     seen = 0
     yield seen
     for size in method.batch_sizes():
@@ -30,15 +32,12 @@ def rounds(method: Method, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, 
         yield seen
 
 
-def pool_rounds(method: Method, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, budget: int) -> Iterator[int]:
+def pool_rounds(method: PoolMethod, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, budget: int) -> Iterator[int]:
     """Spend a budget on a checked pool in growing batches, yielding the labels bought: 0 at the warm start."""
-    method.start(log, len(q0))
-    left = np.arange(len(q0))
+    method.start_checked(log, MemoryPool(X), q0)
     yield 0
     for k in pool_batches(min(budget, len(q0))):
-        asked = left[method.ask_checked(take(X, left), q0[left], k)]
-        method.tell_checked(oracle(asked))
-        left = np.setdiff1d(left, asked, assume_unique=True)
+        method.tell_checked(oracle(method.ask_checked(k).positions))
         yield method.labels_
 
 
@@ -55,13 +54,13 @@ def pool_batches(budget: int) -> Iterator[int]:
 
 
 def run(
-    method: Method,
+    method: StreamMethod,
     log: LoggedData,
     stream: tuple[Any, ArrayLike],
     oracle: Oracle | ArrayLike,
     *,
     budget: int | None = None,
-) -> Method:
+) -> StreamMethod:
     """Run a method over a whole stream `(X, q0)` and return it, trained.
 
     `oracle` is a function from stream positions to labels, or simply all the stream's labels: only
@@ -76,7 +75,13 @@ def run(
     >>> method.labels_, bool(method.model_.score(X, y) > 0.9)
     (200, True)
     """
-    rows, q0 = stream_rows(*stream, log.n_features)
+    if not isinstance(method, StreamMethod):
+        raise InputError(
+            f"run drives a method over a stream; {type(method).__name__} works on a pool. "
+            "Use start(log, pool), then ask(k) and tell(labels) in turn."
+        )
+    rows = log.rows_like(stream[0], name="the stream's rows")
+    q0 = propensities(stream[1], rows.shape[0])
     if callable(oracle):
         ask = oracle
     else:
@@ -97,7 +102,7 @@ def run(
             )
         return signs(labels, log.classes)
 
-    for _ in rounds(method, log, rows, q0, answer, len(q0)):
+    for _ in stream_rounds(method, log, rows, q0, answer, len(q0)):
         if budget is not None and method.labels_ > budget:
             break
     return method

@@ -1,64 +1,45 @@
-"""The one round loop: `start`, then `ask` and `tell` in turn. A method fills in three steps."""
+"""The one round loop: start, then ask and tell in turn. What a method learnt is one value, which a round replaces."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Self
+from contextlib import contextmanager
+from copy import deepcopy
+from html import escape
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.data import LoggedData, propensities, signs
+from unskew.data import LoggedData, as_column, column_values, missing, signs
 from unskew.errors import InputError
-from unskew.rows import Bools, Floats, Rows, as_rows
+from unskew.estimation.design import Design
+from unskew.estimation.everyone import Everyone
+from unskew.estimation.population import PopulationEstimate
+from unskew.models.belief import Belief
+from unskew.models.classifiers import margins
+from unskew.rows import Bools, Floats, Ints, Rows, is_frame
+from unskew.sampling.propensity import estimated_log
 
 
-@dataclass(slots=True)
-class Round:
-    """One batch of rows on its way through the loop.
+class Observed(NamedTuple):
+    """All rows so far: how labels came about, features in `parts`, and the labelled rows in the order of learning."""
 
-    `queried` are the rows whose label is asked for; `kept` those that enter training at all
-    (Q_k(x) = 1). `y` starts as the labels the present model infers; `tell` overwrites the queried
-    ones. `p` is the probability with which each row was asked, where it is known.
-
-    Of a pool, only the rows asked for are kept, with their `positions` in it; those that were drawn
-    at random for the audit are marked, and `rest` is how many rows they were drawn from.
-    """
-
+    design: Design
+    parts: list[Rows]
+    labelled: Ints
     X: Rows
-    q0: Floats
     y: Floats
-    queried: Bools
-    kept: Bools | None = None
-    p: Floats | None = None
-    positions: NDArray[np.intp] | None = None
-    audit: Bools | None = None
-    rest: int = 0
-
-
-def stream_rows(X: ArrayLike | Rows, q0: ArrayLike, n_features: int) -> tuple[Rows, Floats]:
-    """Rows that come after the log, checked: finite, with the log's features and a propensity each."""
-    rows = as_rows(X)
-    if rows.shape[1] != n_features:
-        raise InputError(
-            f"stream rows must have the log's {n_features} features; got {rows.shape[1]}. "
-            "Pass the same columns in the same order."
-        )
-    return rows, propensities(q0, rows.shape[0])
 
 
 class Method(ABC):
-    """A way to learn from a log and a stream of rows, some of whose labels it buys.
+    """A way to learn from a log and from the labels it buys: the loop that streams and pools share.
 
-    ::
+    Write a method as a subclass of `StreamMethod` or `PoolMethod`. It supplies `warm_start`, `learn`, `model_` and the
+    choice of rows; it knows nothing of oracles, files, databases or plots.
 
-        method.start(log, n)         # warm start; n = how many stream rows there will be
-        asked = method.ask(X, q0)    # positions in X whose labels are wanted
-        method.tell(labels)          # closes the round, refits
-        method.model_                # a scikit-learn classifier
-
-    A subclass supplies `warm_start`, `choose`, `learn` and `model_`; it knows nothing of oracles,
-    files, databases or plots.
+    `state_` is what the method has learnt: one value that is never changed in place. `warm_start` returns the first,
+    `learn` the next. So a round that cannot be learnt leaves everything as it was, and a copy of a method shares
+    nothing that changes.
 
     Parameters
     ----------
@@ -66,127 +47,139 @@ class Method(ABC):
         Seeds everything random in the method.
     """
 
-    anytime: bool = True
-    """One run gives the whole curve. False where the method must know n and is rerun for each n."""
+    works_on: ClassVar[str]
+    """``"stream"`` or ``"pool"``."""
 
-    pools: bool = False
-    """The method can also pick rows of a pool."""
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """Names of the parameters that experiments set: among C, eta, variant and xi0."""
 
-    first_batch: int = 10
-    """Rows of the first round; each later one takes twice as many."""
+    tuned: ClassVar[tuple[str, ...]] = ()
+    """Those of them that experiments choose on tuning repeats."""
+
+    saturated: bool = False
+    """Whether a larger C would have changed nothing, so that experiments need not try one."""
 
     log_: LoggedData
-    n_: int
+    state_: Any
     labels_: int
-    """Labels bought so far."""
-    rounds_: list[Round]
+    """The number of labels bought so far."""
+    _pending: Any
+    _rng: np.random.Generator
+    rounds_: list[Any]
     """All closed rounds, in order: what was asked, with what probability, and what was answered."""
 
     def __init__(self, *, random_state: int | np.random.Generator | None = None) -> None:
         self.random_state = random_state
 
     @abstractmethod
-    def warm_start(self) -> None:
-        """Fit the first model from `self.log_` alone."""
+    def warm_start(self) -> Any:
+        """The first state, learnt from `self.log_` alone."""
 
     @abstractmethod
-    def choose(self, X: Rows, q0: Floats) -> Round:
-        """Decide which of these rows are queried and which are kept."""
-
-    def pick(self, X: Rows, q0: Floats, k: int) -> Round:
-        """Pick exactly k rows of a pool; for methods that set `pools`."""
-        raise InputError(f"{type(self).__name__} works on a stream, not on a pool. Leave out k.")
-
-    @abstractmethod
-    def learn(self, batch: Round) -> None:
-        """Refit with the round's labels in."""
-
-    def held_out(self, X: Rows, y: Floats) -> Floats:
-        """Margins of all labelled rows, the log's first, each from a model like the present one without its label.
-
-        Error estimates for the population rest on them (`unskew.methods.report`); `Unskew` has them by its model.
-        """
-        raise InputError(
-            f"a population error needs margins that do not know the row's own label; {type(self).__name__} has none. "
-            "Give it a method held_out(X, y), or use Unskew."
-        )
+    def learn(self, batch: Any) -> Any:
+        """The next state: `self.state_` and the labels of an answered round, which is the last of `self.rounds_`."""
 
     @property
     @abstractmethod
     def model_(self) -> Any:
-        """The present model, a fitted scikit-learn classifier."""
+        """The present model, a fitted scikit-learn classifier that later rounds do not change."""
+
+    @abstractmethod
+    def observed(self) -> Observed:
+        """All rows of log, stream and pool, and their labels so far."""
+
+    # What the present model says
 
     def infer(self, X: Rows) -> Floats:
         """The present model's labels for rows, +1.0 or -1.0."""
         return signs(self.model_.predict(X), self.log_.classes)
 
-    def start(self, log: LoggedData, n: int | None = None) -> Self:
-        """Warm start from the log. `n`, the rows the stream will have, defaults to the log's m."""
-        n = log.m if n is None else int(n)
-        if n < 1:
-            raise InputError(f"n must be at least 1 stream row; got {n}. Pass the length of the stream.")
-        self.log_, self.n_, self.labels_, self.rounds_ = log, n, 0, []
-        self._pending: Round | None = None
-        self._rng = np.random.default_rng(self.random_state)
-        self.warm_start()
-        return self
+    def score(self, X: Rows) -> Floats:
+        """The present model's margins: positive where it speaks for the positive class."""
+        return margins(self.model_, X, self.log_.classes[1])
 
-    def ask(self, X: ArrayLike | Rows, q0: ArrayLike, k: int | None = None) -> NDArray[np.intp]:
-        """The positions in X of the rows whose labels are wanted now; answer them with `tell`.
+    def belief(self, X: Rows) -> Belief:
+        """The present model's margins, and how sure it is of them; only for models that know."""
+        raise InputError(
+            f"this needs a model that knows how sure it is; that of {type(self).__name__} does not. Use Unskew."
+        )
 
-        Without `k` the rows are the next ones of a stream, seen once. With it they are all of a pool that
-        is not labelled yet, and the method picks exactly k of them, where it can (`pools`).
+    def wanted(self, X: Rows, k: int) -> Ints:
+        """The positions in X of the k rows whose labels the present model would learn most from; where it can tell."""
+        raise InputError(f"{type(self).__name__} cannot rank rows by what their labels would teach. Use Unskew.")
+
+    def held_out(self, X: Rows, y: Floats) -> Floats:
+        """Margins of all labelled rows, the log's first, each from a model like the present one without its label."""
+        raise InputError(
+            f"a population error needs margins that do not know the row's own label; {type(self).__name__} has none. "
+            "Give it a method held_out(X, y), or use Unskew."
+        )
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
+        """The present model's classes for new rows: an array, sparse rows, or a frame with the log's columns."""
+        self._check_started("predict")
+        return np.asarray(self.model_.predict(self.log_.rows_like(X)))
+
+    def everyone(self) -> Everyone:
+        """Every row so far with a margin that does not know the row's own label: what `error` rests on."""
+        self._check_started("error")
+        seen = self.observed()
+        held_out = self.held_out(seen.X, seen.y)
+        return Everyone.judged(
+            seen.design, self.scores(seen), seen.labelled, seen.y, held_out, q0_estimated=self.log_.q0_estimated
+        )
+
+    def scores(self, seen: Observed) -> Floats:
+        """The present model's margins of all rows, part after part."""
+        return np.concatenate([self.score(part) for part in seen.parts])
+
+    def error(
+        self, measure: str = "error", *, estimator: str = "dr", interval: str = "wald", level: float = 0.95
+    ) -> PopulationEstimate:
+        """The present model's error on the whole population, or another measure of it, with an interval.
+
+        Rows of a pool count by the design of the rounds that asked for them. Rows of a stream count as further rows of
+        the log, each with the probability with which it was asked for; all of these must be above 0. Labelled rows are
+        judged by margins that do not know their own label (`held_out`).
+
+        Parameters
+        ----------
+        measure, estimator, interval, level
+            As in `unskew.estimation.population.population`.
+
+        Examples
+        --------
+        >>> from unskew import LoggedData, Unskew
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(-1, 1, (900, 2)); y = (X[:, 0] + X[:, 1] > 0) ^ (rng.random(900) < 0.1)
+        >>> q0 = np.where(X[:, 0] > 0, 0.9, 0.1)
+        >>> log = LoggedData(X[:300], y[:300], rng.random(300) < q0[:300], q0[:300])
+        >>> method = Unskew(drawn=0.5, random_state=0).start(log, X[300:], q0[300:])
+        >>> asked = method.ask(60)
+        >>> print(method.tell(y[300:][asked]).error())
+        error 0.144, 95 % interval 0.080 to 0.226 (dr, wald; 235 labels worth 92 drawn at random; q0 given)
         """
-        if not hasattr(self, "log_"):
-            raise InputError("ask came before start. Call start(log, n) first.")
-        if self._pending is not None:
-            raise InputError("ask came twice without tell. Answer the open round with tell(labels) first.")
-        rows, q0 = stream_rows(X, q0, self.log_.n_features)
-        if k is not None and not self.pools:
-            raise InputError(f"{type(self).__name__} works on a stream, not on a pool. Leave out k.")
-        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
-            raise InputError(f"k must be a whole number of rows; got {k!r}. Pass an int.")
-        if k is not None and not 1 <= k <= len(q0):
-            raise InputError(f"k must be between 1 and the pool's {len(q0)} rows; got {k}. Ask for fewer.")
-        return self.ask_checked(rows, q0, k)
+        return self.everyone().estimate(measure, estimator=estimator, interval=interval, level=level)
 
-    def ask_checked(self, X: Rows, q0: Floats, k: int | None = None) -> NDArray[np.intp]:
-        """`ask` for rows that went through `stream_rows` already, as part of a whole stream or pool."""
-        batch = self._pending = self.choose(X, q0) if k is None else self.pick(X, q0, k)
-        return np.flatnonzero(batch.queried) if batch.positions is None else batch.positions
+    # Turns: start, then ask and tell
 
-    def tell(self, labels: ArrayLike) -> Self:
-        """Answer the open round: one label for each position `ask` returned, in that order."""
-        batch = self._pending if hasattr(self, "log_") else None
-        if batch is None:
-            raise InputError("tell came without an open ask. Call ask(X, q0) first.")
-        answers = np.asarray(labels)
-        wanted = int(np.count_nonzero(batch.queried))
-        if answers.shape != (wanted,):
-            raise InputError(
-                f"tell needs one label for each of the {wanted} rows asked; got shape {answers.shape}. "
-                "Keep the order that ask returned."
-            )
-        self.tell_checked(signs(answers, self.log_.classes))
+    @property
+    def pending(self) -> Any:
+        """The open round, asked for and not answered yet; None if there is none."""
+        return getattr(self, "_pending", None)
+
+    def adopt(self, batch: Any) -> Self:
+        """Learn a round that was asked and answered elsewhere, its labels in it already.
+
+        So a campaign goes on from its ledger, in another process or on another machine.
+        """
+        self._check_started("adopt")
+        self._close(batch)
         return self
 
-    def tell_checked(self, y: Floats) -> None:
-        """`tell` for answers that are +1.0 and -1.0 already, one for each row asked."""
-        assert self._pending is not None
-        self._close(self._pending, y)
-
-    def _close(self, batch: Round, y: Floats) -> None:
-        """Learn from an answered round; where that fails, everything is as before, the round still open."""
-        before = self.__dict__.copy()
-        batch.y[batch.queried] = y
-        self.labels_ += len(y)
-        self.rounds_ = [*self.rounds_, batch]
-        self._pending = None
-        try:
-            self.learn(batch)
-        except BaseException:
-            self.__dict__.update(before)
-            raise
+    def reseed(self, random_state: Any) -> None:
+        """Draw what later asks draw at random from here: after `adopt`, each round needs randomness of its own."""
+        self._rng = np.random.default_rng(random_state)
 
     def report(self) -> str:
         """What was done, in one line, and where the propensities came from.
@@ -196,53 +189,129 @@ class Method(ABC):
         >>> Passive(random_state=0).start(log).report()
         'Passive: 0 labels bought in 0 rounds, after a log of 3 rows with 2 labels; q0 estimated from the log'
         """
-        if not hasattr(self, "log_"):
-            raise InputError("report came before start. Call start(log, n) first.")
-        log = self.log_
-        origin = "estimated from the log" if log.q0_estimated else "given"
+        self._check_started("report")
         return (
             f"{type(self).__name__}: {self.labels_} labels bought in {len(self.rounds_)} rounds, after a log of "
-            f"{log.m} rows with {np.count_nonzero(log.z)} labels; q0 {origin}"
+            f"{self.log_.m} rows with {np.count_nonzero(self.log_.z)} labels; q0 {self._origin()}"
         )
 
-    def adopt(self, batch: Round) -> Self:
-        """Learn a round that was asked and answered elsewhere, its labels in `y` already.
+    def _repr_html_(self) -> str:
+        facts = {"method": type(self).__name__, "works on": f"a {self.works_on}"}
+        if hasattr(self, "log_"):
+            facts |= {
+                "log": f"{self.log_.m} rows, {np.count_nonzero(self.log_.z)} labels",
+                "propensities": self._origin(),
+                "labels bought": f"{self.labels_} in {len(self.rounds_)} rounds",
+                "open round": "none" if self.pending is None else "waiting for labels",
+            }
+        else:
+            facts["state"] = "not started"
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items()
+        )
+        return f"<table>{rows}</table>"
 
-        So a campaign goes on from its ledger, in another process or on another machine.
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        if hasattr(self, "_rng"):
+            twin._rng = deepcopy(self._rng)  # else each would move the other's draws
+        return twin
 
-        >>> import numpy as np
-        >>> from unskew import LoggedData, Unskew
-        >>> log = LoggedData([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
-        >>> both = np.ones(2, dtype=bool)
-        >>> answered = Round(np.array([[0.1], [0.2]]), both * 1.0, np.array([-1.0, 1.0]), both, both, both * 1.0)
-        >>> Unskew(random_state=0).start(log).adopt(answered).labels_
-        2
-        """
+    def _begin(self, log: LoggedData, **facts: Any) -> None:
+        """Start over from a log; where the warm start fails, everything is as before."""
+        with self._all_or_nothing():
+            self.__dict__.update(facts)
+            self.log_, self.labels_, self.rounds_, self._pending = log, 0, [], None
+            self._rng = np.random.default_rng(self.random_state)
+            self.state_ = self.warm_start()
+
+    def _close(self, batch: Any) -> None:
+        """Learn from an answered round; where that fails, everything is as before, and the round is still open."""
+        with self._all_or_nothing():
+            self.labels_ += len(batch.bought.y)
+            self.rounds_ = [*self.rounds_, batch]
+            self._pending = None
+            self.state_ = self.learn(batch)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Undo what the block did if it fails: attributes hold values that are replaced, only generators move."""
+        before, rng = self.__dict__.copy(), getattr(self, "_rng", None)
+        moved = None if rng is None else rng.bit_generator.state
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            if rng is not None:
+                rng.bit_generator.state = moved
+            raise
+
+    def _answers(self, labels: Any, positions: Ints) -> tuple[NDArray[Any], Bools]:
+        """Labels for the rows asked, in their order, and which of them are missing."""
+        if hasattr(labels, "keys"):
+            wanted = positions.tolist()
+            for position in labels:
+                if position not in wanted:
+                    raise InputError(f"row {position!r} was not asked for. Answer the rows that ask returned.")
+            for position in wanted:
+                if position not in labels:
+                    raise InputError(f"row {position} was asked for and has no label. Say None to skip it.")
+            labels = [labels[position] for position in wanted]
+        values = column_values(labels) if hasattr(labels, "to_numpy") else labels
+        if np.shape(values) != positions.shape:
+            raise InputError(
+                f"tell needs one label for each of the {len(positions)} rows asked; got shape {np.shape(values)}. "
+                "Keep the order that ask returned."
+            )
+        column = as_column(values, "labels", len(positions))
+        return column, missing(column)
+
+    def _open_round(self) -> Any:
+        if self.pending is None:
+            raise InputError("tell came without an open ask. Call ask first.")
+        return self.pending
+
+    def _check_turn(self) -> None:
+        self._check_started("ask")
+        if self.pending is not None:
+            raise InputError("ask came twice without tell. Answer the open round with tell(labels) first.")
+
+    def _check_started(self, what: str) -> None:
         if not hasattr(self, "log_"):
-            raise InputError("adopt came before start. Call start(log, n) first.")
-        self._close(batch, batch.y[batch.queried])
-        return self
+            raise InputError(f"{what} came before start. Call start first.")
 
-    def reseed(self, random_state: Any) -> None:
-        """Draw what later asks draw at random from here: after `adopt`, each round needs randomness of its own."""
-        self._rng = np.random.default_rng(random_state)
+    def _origin(self) -> str:
+        return "estimated from the log" if self.log_.q0_estimated else "given"
 
-    @property
-    def pending(self) -> Round | None:
-        """The open round: asked for, not answered yet."""
-        return self._pending
 
-    def run(self, log: LoggedData, stream: tuple[Any, ArrayLike], oracle: Any, *, budget: int | None = None) -> Self:
-        """The whole loop over a stream `(X, q0)` whose labels an oracle knows; see `unskew.run`."""
-        from unskew.methods.driving import run  # that module drives methods, and so imports this one
+def as_log(
+    log: Any, label: str | None, propensity: str | float | None, random_state: int | np.random.Generator | None
+) -> LoggedData:
+    """A log as methods take it: `LoggedData` as it is, or a frame with the names of its columns.
 
-        run(self, log, stream, oracle, budget=budget)
-        return self
+    Propensities that a frame does not have are estimated from it (`unskew.sampling.propensity`).
 
-    def batch_sizes(self) -> Iterator[int]:
-        """How many stream rows each round takes: the first batch, then twice as many each time, n in all."""
-        left, size = self.n_, self.first_batch
-        while left > 0:
-            yield min(size, left)
-            left -= size
-            size *= 2
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"income": [1.0, 2.0, 3.0], "paid": [1, None, 0], "q0": [0.9, 0.2, 0.5]})
+    >>> as_log(frame, "paid", "q0", 0).m
+    3
+    """
+    if isinstance(log, LoggedData):
+        if label is not None or propensity is not None:
+            raise InputError("label= and propensity= name columns of a frame; the log is LoggedData. Leave them out.")
+        return log
+    if not is_frame(log):
+        raise InputError(
+            f"the log must be LoggedData or a frame; got {type(log).__name__}. Make one with LoggedData(X, y, q0=...)."
+        )
+    if label is None:
+        raise InputError("a frame needs the name of its column of labels. Pass label=.")
+    if propensity is not None:
+        return LoggedData.from_frame(log, label=label, propensity=propensity)
+    bare = LoggedData.from_frame(log, label=label, propensity=1.0)
+    y = column_values(log[label])
+    seed = 0 if random_state is None else random_state
+    found, _ = estimated_log(bare.X, y, bare.z, classes=bare.classes, random_state=seed)
+    return LoggedData(bare.X, y, bare.z, found.q0, classes=bare.classes, q0_estimated=True, features=bare.features)

@@ -1,28 +1,25 @@
 """When to stop buying labels: the error is known well enough, or the next labels are expected to bring too little."""
 
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, ndtr, owens_t
 
-from unskew.errors import InputError
+from unskew.errors import InputError, NoRandomLabel
 from unskew.methods.loop import Method
-from unskew.methods.pools.unskew import Unskew
-from unskew.methods.report import campaign, population_error
 from unskew.models.belief import Belief
-from unskew.rows import Floats, Ints, take
+from unskew.rows import Floats, Ints, stack, take
 
 LOOK_AT = 10_000
-"""Of a larger pool, the gain is a mean over so many rows."""
+"""Of a larger pool, the gain is a mean over this number of rows."""
 
 AHEAD = 20
-"""The labels whose gain is expected: the next so many."""
+"""The number of labels ahead whose gain is estimated."""
 
 OF_EACH_CLASS = 10
-"""No gain is estimated before so many labels of either class: until then the model may be sure for want of labels."""
+"""No gain is estimated before this number of labels of either class: until then the model may be sure by mistake."""
 
 GAIN = 5e-5
 """Stop where the next 200 labels are expected to bring less than one point of error, unless told otherwise."""
@@ -61,11 +58,10 @@ class StoppingRule:
     >>> from unskew import LoggedData, StoppingRule, Unskew
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (900, 2)); y = X[:, 0] > 0.3 * X[:, 1]
-    >>> method = Unskew(random_state=0).start(LoggedData(X[:100], y[:100], X[:100, 1] > 0.5, 0.5))
-    >>> rule, left = StoppingRule(), np.arange(800)
-    >>> while (stop := rule(method, X[100:])) is None:
-    ...     asked = left[method.ask(X[100:][left], 0.5, k=10)]
-    ...     left = np.setdiff1d(left, asked)
+    >>> log = LoggedData(X[:100], y[:100], X[:100, 1] > 0.5, 0.5)
+    >>> method, rule = Unskew(random_state=0).start(log, X[100:]), StoppingRule()
+    >>> while (stop := rule(method)) is None:
+    ...     asked = method.ask(10)
     ...     _ = method.tell(y[100:][asked])
     >>> print(stop)
     after 30 labels each of the next is expected to lower the error by ...e-05, less than 5.0e-05
@@ -79,30 +75,29 @@ class StoppingRule:
             if value is not None and not 0.0 < value < 1.0:
                 raise InputError(f"{name} must be in (0, 1); got {value}. Try {'0.1' if name == 'width' else GAIN}.")
 
-    def __call__(self, method: Method, X_pool: Any = None) -> Stop | None:
-        """The reason to stop now, or None. `X_pool` is the whole pool in its first order, as for `population_error`."""
+    def __call__(self, method: Method) -> Stop | None:
+        """The reason to stop now, or None."""
         labels = method.labels_
-        if self.width is not None and _labels_at_random(method):
-            found = population_error(method, X_pool)
-            wide = found.high - found.low
-            if wide <= self.width:
-                said = f"the 95 % interval of the error is {wide:.3f} wide, no wider than {self.width:g}"
-                return Stop(f"after {labels} labels {said}", labels, wide, self.width)
+        if self.width is not None and (wide := _width(method)) is not None and wide <= self.width:
+            said = f"the 95 % interval of the error is {wide:.3f} wide, no wider than {self.width:g}"
+            return Stop(f"after {labels} labels {said}", labels, wide, self.width)
         least = GAIN if self.width is None and self.gain is None else self.gain
-        if least is not None and (each := expected_gain(method, X_pool)) is not None and each < least:
+        if least is not None and (each := expected_gain(method)) is not None and each < least:
             said = f"each of the next is expected to lower the error by {each:.1e}, less than {least:.1e}"
             return Stop(f"after {labels} labels {said}", labels, each, least)
         return None
 
 
-def _labels_at_random(method: Method) -> bool:
-    """Whether there is any label that an estimate for the population can rest on; after a cold start there is none."""
-    if method.log_.z.any():
-        return True
-    return any((batch.queried if batch.audit is None else batch.audit).any() for batch in method.rounds_)
+def _width(method: Method) -> float | None:
+    """How wide the interval of the error is; None while no label came at random, as after a cold start."""
+    try:
+        found = method.error()
+    except NoRandomLabel:
+        return None
+    return found.high - found.low
 
 
-def expected_gain(method: Method, X_pool: Any = None) -> float | None:
+def expected_gain(method: Method) -> float | None:
     """By how much each of the next labels is expected to lower the population error; None before 10 of each class.
 
     The method's model believes margins to be N(mu, s^2). The rows it would ask for next leave them N(mu', s'^2), where
@@ -110,29 +105,27 @@ def expected_gain(method: Method, X_pool: Any = None) -> float | None:
 
         gain(x) = Phi(-g) - 2 T(g, h),    g = |mu| / sqrt(c + s^2),   h = sqrt((c + s'^2) / (s^2 - s'^2)),   c = 8 / pi
 
-    with Owen's T and the logistic curve taken as Phi(margin / sqrt(c)). The mean over the pool is what labels that cost
-    money are to be weighed against. It is as honest as the model's belief: where that is too sure it is too small.
+    with Owen's T and the logistic curve taken as Phi(margin / sqrt(c)). The result is the mean over the pool. Compare
+    it with what a label costs. It is as honest as the model's belief: where the model is too sure, it is too small.
     """
-    if not isinstance(method, Unskew):
-        raise InputError(
-            f"an expected gain needs a model that knows how sure it is; {type(method).__name__} has none. "
-            "Use Unskew, or width= alone."
-        )
-    design, X, y, trained = campaign(method, X_pool)
-    if min(np.count_nonzero(y[trained] > 0.0), np.count_nonzero(y[trained] < 0.0)) < OF_EACH_CLASS:
-        return None
-    rows = np.arange(design.m if design.n else 0, X.shape[0])  # the pool; of a stream, all rows that came by
+    seen = method.observed()
+    X, labelled = seen.parts[-1], seen.labelled  # the pool
+    if seen.design.n:
+        labelled = labelled[labelled >= seen.design.m] - seen.design.m
+    else:
+        X = stack(seen.parts)  # of a stream, all rows that came by
+    rows = np.arange(X.shape[0])
     if len(rows) > LOOK_AT:
         rows = np.sort(np.random.default_rng(0).choice(rows, LOOK_AT, replace=False))
-    new = np.flatnonzero(~np.isin(rows, trained))
+    belief = method.belief(take(X, rows))
+    if min(np.count_nonzero(seen.y > 0.0), np.count_nonzero(seen.y < 0.0)) < OF_EACH_CLASS:
+        return None
+    new = np.flatnonzero(~np.isin(rows, labelled))
     k = min(AHEAD, len(new))
     if k == 0:
         return 0.0
-    pool = take(X, rows)
-    probe = copy(method)
-    probe._rng = deepcopy(method._rng)  # the method's own next draws stay what they were
-    asked = new[probe.wanted(take(pool, new), k)]
-    return float(gains(method._model.belief(pool), asked).mean()) / k
+    asked = new[copy(method).wanted(take(X, rows[new]), k)]  # a copy: the method's own draws stay what they were
+    return float(gains(belief, asked).mean()) / k
 
 
 def gains(belief: Belief, asked: Ints) -> Floats:

@@ -1,1 +1,1 @@
-"""Classifiers: linear, Bayesian logistic, committees of any scikit-learn classifier, and what they believe of rows."""
+"""Classifiers: linear, Bayesian logistic, committees of any scikit-learn classifier, and their beliefs about rows."""

@@ -1,4 +1,4 @@
-"""A logistic classifier without knobs: the scales of its prior are those under which the labels are likeliest."""
+"""A logistic classifier with nothing to tune: it chooses the scales of its prior by the evidence of the labels."""
 
 from collections.abc import Callable
 from copy import copy
@@ -8,32 +8,33 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from unskew.data import signs
 from unskew.errors import InputError
 from unskew.models.belief import Belief, Some, at_stake, foremost, pick, settled
 from unskew.models.features import Features
+from unskew.models.inputs import check_finite, check_some_weight, further_rows, training_rows, two_classes
 from unskew.models.laplace import Posterior, posterior
-from unskew.rows import Floats, Ints, Rows, as_rows, as_weights, take
+from unskew.rows import Floats, Ints, Rows, keys, take
 
 INTERCEPT = 5.0
 
 BLOCK = 20_000
-"""Rows judged at a time: their expanded features take up to 40 MB."""
+"""Rows classified at a time: their expanded features take up to 40 MB."""
 
 AIMS = 5_000
-"""Rows, drawn from those looked at, whose signs a label may settle."""
+"""The number of rows, drawn from those considered, whose signs a label is meant to settle."""
 
 GLANCE = 4_000
-"""Rows glanced at at a time: few enough for the processor's cache."""
+"""Rows per block of a glance: few enough for the processor's cache."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Standard deviations of the margin that each block of features contributes, and the Fourier block's width."""
+    """Standard deviations of the margin that each block of features contributes, and the width of the Fourier block."""
 
     linear: float = 4.0
     fourier: float = 2.0
@@ -41,7 +42,7 @@ class Prior:
 
     @property
     def width(self) -> float | None:
-        """The scale of the Fourier block, if there is one."""
+        """The scale of the Fourier block, or None where that block is switched off."""
         return self.scale if self.fourier else None
 
     def precision(self, sizes: tuple[int, int]) -> Floats:
@@ -59,33 +60,41 @@ STEPS: dict[str, tuple[float, ...]] = {
 
 
 class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Logistic regression on standardised and random Fourier features, its prior chosen by evidence.
+    """Logistic regression on standardised and random Fourier features, with a prior chosen by evidence.
 
-    Nothing needs tuning. A linear truth ends with the Fourier block switched off, a curved one with it
-    switched on at the width the labels favour; few labels keep the margins small. The choice uses the
-    labels at hand and no others: it climbs from prior to neighbouring prior while the evidence grows.
+    There is nothing to tune. The evidence is the probability of the labels under a prior (MacKay 1992). The
+    search starts from a default prior and moves to a neighbouring one as long as the evidence grows. If the truth
+    is linear, it switches the Fourier block off. If the truth is curved, it keeps that block, at the width that
+    the labels favour. With few labels the margins stay small.
+
+    `fit` treats the labelled rows as a weighted set: a weight of 2 is the same as the row twice, a weight of 0 the
+    same as no row, and neither the order of the rows nor whether they are dense or sparse matters.
 
     Parameters
     ----------
     frequencies : int
-        Random directions of the Fourier block.
+        The number of random directions in the Fourier block.
     random_state : int, Generator or None
-        Seeds them.
+        Seeds these directions.
 
     Attributes
     ----------
+    classes_ : array of the two class values, the positive one last
+    features_ : Features
     prior_ : Prior
     posterior_ : Posterior
 
     Examples
     --------
     >>> X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
-    >>> y = (X**2).sum(axis=1) < 0.5                          # a disc: no line will do
+    >>> y = (X**2).sum(axis=1) < 0.5                          # a disc, which no line can separate
     >>> bool(BayesianLogistic(random_state=0).fit(X, y).score(X, y) > 0.95)
     True
     """
 
     classes_: NDArray[Any]
+    n_features_in_: int
+    features_: Features
     prior_: Prior
     posterior_: Posterior
 
@@ -93,83 +102,52 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         self.frequencies = frequencies
         self.random_state = random_state
 
-    def prepare(self, X: Rows, classes: NDArray[Any]) -> Self:
-        """Take means, deviations and distances from unlabelled rows, and start from the default prior."""
-        rng = np.random.default_rng(self.random_state)
-        self.features_ = Features(X, frequencies=self.frequencies, rng=rng)
-        self.classes_, self.n_features_in_ = np.asarray(classes), X.shape[1]
-        self.prior_ = Prior()
-        return self
-
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows alone."""
-        rows, labels = as_rows(X), np.asarray(y)
-        if labels.shape != (rows.shape[0],):
-            raise InputError(
-                f"y must have one label for each of {rows.shape[0]} rows; got shape {labels.shape}. Align them."
-            )
-        classes = np.unique(labels)
-        if len(classes) != 2:
-            raise InputError(
-                f"y must have two classes; got {len(classes)}: {classes[:4].tolist()}. Drop or merge some."
-            )
-        v = as_weights(sample_weight, len(labels))
-        if not v.any():
-            raise InputError("sample_weight must be above 0 for some row; got 0 throughout. Leave it out.")
-        self.prepare(rows, classes).update(rows, signs(labels, classes), v, choose=True)
+        rows, labels, v = training_rows(self, X, y, sample_weight, first=True)
+        check_finite(rows)
+        check_some_weight(v)
+        classes = two_classes(labels[v > 0.0])
+        rows, sign, v = _as_set(rows, np.where(labels == classes[1], 1.0, -1.0), v)
+        features = self._features(rows, v)
+        prior, found = _learned(features, Prior(), None, rows, sign, v, choose=True)
+        self.classes_, self.features_, self.prior_, self.posterior_ = classes, features, prior, found
+        return self
+
+    def prepare(self, X: Rows, classes: NDArray[Any]) -> Self:
+        """Take means, deviations and distances from unlabelled rows, and start from the default prior."""
+        self.features_ = self._features(X)
+        self.classes_, self.n_features_in_ = np.asarray(classes), X.shape[1]
+        self.prior_ = Prior()
+        if hasattr(self, "posterior_"):
+            del self.posterior_
         return self
 
     def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
-        """The posterior given labels y in {-1, +1} with weights v; `choose` the prior anew or keep it."""
+        """Find the posterior given labels y in {-1, +1} with weights v; `choose` the prior anew or keep it.
+
+        If this fails, the model stays as it was.
+        """
         start = self.posterior_.mode if hasattr(self, "posterior_") else None
-        under = self._posteriors(X, y, v)
-        best = under(self.prior_, start)
-        if choose and len(y):
-            best = self._climb(best, under)
-        self.posterior_ = best
+        self.prior_, self.posterior_ = _learned(self.features_, self.prior_, start, X, y, v, choose=choose)
 
-    def _posteriors(self, X: Rows, y: Floats, v: Floats) -> Callable[[Prior, Floats | None], Posterior]:
-        """The posterior under any prior, from a start; priors of one scale share their features."""
-        expanded = cache(partial(self.features_, X))
-
-        def under(prior: Prior, start: Floats | None) -> Posterior:
-            precision = prior.precision(self.features_.sizes)
-            if start is not None and len(start) != len(precision):
-                start = None
-            return posterior(expanded(prior.width), y, v, precision, start)
-
-        return under
-
-    def _climb(self, best: Posterior, under: Callable[[Prior, Floats | None], Posterior]) -> Posterior:
-        """Go up and down each scale in turn while the evidence grows; two rounds at the most."""
-        for _ in range(2):
-            before = self.prior_
-            for name, steps in STEPS.items():
-                if name == "scale" and not self.prior_.fourier:
-                    continue
-                for way in (-1, 1):
-                    k = steps.index(getattr(self.prior_, name)) + way
-                    while 0 <= k < len(steps):
-                        tried = replace(self.prior_, **{name: steps[k]})
-                        found = under(tried, best.mode if name != "scale" else None)
-                        if found.evidence <= best.evidence + 1e-3:
-                            break
-                        best, self.prior_, k = found, tried, k + way
-            if self.prior_ == before:
-                break
-        return best
+    def _features(self, X: Rows, v: Floats | None = None) -> Features:
+        frequencies = self.frequencies
+        if isinstance(frequencies, bool) or not isinstance(frequencies, (int, np.integer)) or frequencies < 1:
+            raise InputError(f"frequencies must be a whole number of at least 1; got {frequencies!r}. Try 100.")
+        return Features(X, v, frequencies=frequencies, rng=np.random.default_rng(self.random_state))
 
     def expand(self, X: Rows, *, single: bool = False) -> Floats:
-        """The rows as the model sees them; in double precision or in `single`."""
+        """The features of the rows that the model uses, in double or in `single` precision."""
         return self.features_(X, self.prior_.width, single=single)
 
     @property
     def model(self) -> Self:
-        """A copy as it is now: later updates do not change it."""
+        """A copy of the model as it is now: later updates do not change it."""
         return copy(self)
 
     def glance(self, X: Rows) -> tuple[Some, Some]:
-        """Means and root of the margins, one row for each of X, to about four digits: for looking over a pool."""
+        """The mean and the root of the margins, one row for each row of X, to about four digits; for large pools."""
         mode, root = (a.astype(np.float32) for a in (self.posterior_.mode, self.posterior_.inverse_root().T))
         mu, U = np.empty(X.shape[0], dtype=np.float32), np.empty((X.shape[0], len(mode)), dtype=np.float32)
         for k in range(0, X.shape[0], GLANCE):
@@ -179,7 +157,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return mu, U
 
     def wanted(self, X: Rows, k: int, rng: np.random.Generator) -> Ints:
-        """The k rows whose labels would settle most signs: the foremost by a glance, then looked at closely."""
+        """The k rows whose labels would settle most signs: candidates by a glance, then an exact comparison."""
         mu, U = self.glance(X)
         aims = np.arange(len(mu)) if len(mu) <= AIMS else rng.choice(len(mu), AIMS, replace=False)
         M = at_stake(mu[aims], U[aims])
@@ -192,35 +170,102 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         F = self.expand(X)
         return Belief(self.posterior_.mean(F), lambda rows: self.posterior_.root(F[rows]))
 
+    def margin(self, X: Any) -> Floats:
+        """The expected margin of every row, mu."""
+        return self._of_blocks(X, lambda F: self.posterior_.mean(F))
+
     def decision_function(self, X: Any) -> Floats:
-        """The expected margin of every row."""
-        rows = self._rows(X)
-        blocks = (rows[k : k + BLOCK] for k in range(0, max(rows.shape[0], 1), BLOCK))
-        return np.concatenate([self.posterior_.mean(self.expand(block)) for block in blocks])
+        """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`."""
+        return self.margin(X)  # INTERIM
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likelier class of every row."""
-        positive = self.decision_function(X) >= 0.0
+        positive = self.margin(X) >= 0.0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of both classes, the margin's uncertainty averaged out (MacKay 1992)."""
-        rows, shrunk = self._rows(X), []
-        for k in range(0, max(rows.shape[0], 1), BLOCK):
-            F = self.expand(rows[k : k + BLOCK])
-            shrunk.append(self.posterior_.mean(F) / np.sqrt(1.0 + np.pi / 8.0 * self.posterior_.deviation(F) ** 2))
-        positive = expit(np.concatenate(shrunk))
+        """Probabilities of both classes, averaged over the posterior of the margin (MacKay 1992)."""
+        positive = expit(self._of_blocks(X, self._log_odds))
         return np.column_stack([1.0 - positive, positive])
 
-    def _rows(self, X: Any) -> Rows:
+    def _log_odds(self, F: Floats) -> Floats:
+        """The log-odds mu / sqrt(1 + pi s^2 / 8): the less certain the margin, the closer to 0."""
+        shrunk: Floats = self.posterior_.mean(F) / np.sqrt(1.0 + np.pi / 8.0 * self.posterior_.deviation(F) ** 2)
+        return shrunk
+
+    def _of_blocks(self, X: Any, value: Callable[[Floats], Floats]) -> Floats:
+        """A value of every row, computed from the features of one block of rows after another."""
         check_is_fitted(self, "posterior_")
-        rows = as_rows(X)
-        if rows.shape[1] != self.n_features_in_:
-            raise InputError(f"X must have the {self.n_features_in_} features of fit; got {rows.shape[1]}. Align them.")
-        return rows
+        rows = further_rows(self, X)
+        check_finite(rows)
+        blocks = (rows[k : k + BLOCK] for k in range(0, max(rows.shape[0], 1), BLOCK))
+        return np.concatenate([value(self.expand(block)) for block in blocks])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _as_set(X: Rows, y: Floats, v: Floats) -> tuple[Rows, Floats, Floats]:
+    """The rows as a weighted set: distinct (x, y) of positive weight in a fixed order, with their weights summed.
+
+    >>> X, y, v = _as_set(np.array([[3.0], [1.0], [3.0], [2.0]]), np.ones(4), np.array([1.0, 1.0, 4.0, 0.0]))
+    >>> sorted(zip(X[:, 0].tolist(), v.tolist()))
+    [(1.0, 1.0), (3.0, 5.0)]
+    """
+    canonical = sparse.csr_array(X, copy=True)  # dense and sparse rows get the same keys, and so the same order
+    canonical.eliminate_zeros()
+    names = list(zip(keys(canonical), y, strict=True))
+    order = sorted(np.flatnonzero(v > 0.0).tolist(), key=names.__getitem__)
+    starts = [k for k, i in enumerate(order) if k == 0 or names[i] != names[order[k - 1]]]
+    first: Ints = np.array(order, dtype=np.int64)[starts]
+    return take(X, first), y[first], np.add.reduceat(v[order], starts)
+
+
+def _learned(
+    features: Features, prior: Prior, start: Floats | None, X: Rows, y: Floats, v: Floats, *, choose: bool
+) -> tuple[Prior, Posterior]:
+    """The posterior given labels, under this prior, or under the best prior found from it where we may `choose`."""
+    under = _posteriors(features, X, y, v)
+    best = under(prior, start)
+    return _climb(prior, best, under) if choose and len(y) else (prior, best)
+
+
+def _posteriors(features: Features, X: Rows, y: Floats, v: Floats) -> Callable[[Prior, Floats | None], Posterior]:
+    """A function that gives the posterior under any prior, from any start; priors of one scale share features."""
+    expanded = cache(partial(features, X))
+
+    def under(prior: Prior, start: Floats | None) -> Posterior:
+        precision = prior.precision(features.sizes)
+        if start is not None and len(start) != len(precision):
+            start = None
+        return posterior(expanded(prior.width), y, v, precision, start)
+
+    return under
+
+
+def _climb(
+    prior: Prior, best: Posterior, under: Callable[[Prior, Floats | None], Posterior]
+) -> tuple[Prior, Posterior]:
+    """Move up and down each scale in turn while the evidence grows; at most two rounds."""
+    for _ in range(2):
+        before = prior
+        for name, steps in STEPS.items():
+            if name == "scale" and not prior.fourier:
+                continue
+            for way in (-1, 1):
+                k = steps.index(getattr(prior, name)) + way
+                while 0 <= k < len(steps):
+                    tried = replace(prior, **{name: steps[k]})
+                    found = under(tried, best.mode if name != "scale" else None)
+                    if found.evidence <= best.evidence + 1e-3:
+                        break
+                    best, prior, k = found, tried, k + way
+        if prior == before:
+            break
+    return prior, best

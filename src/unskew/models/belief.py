@@ -1,13 +1,15 @@
-"""What a model believes of the margins of rows: where they are, how they move together, which labels would settle them.
+"""What a model believes about the margins of rows: their means, their covariances, and which labels would settle them.
 
 The last is how `Unskew` picks rows. Margins have means mu and covariances C = U U', with s_t^2 = C_tt. The sign of row
-t is wrong with probability e_t = Phi(-|mu_t| / s_t). The label of row i measures its margin with a precision of c_i =
-p_i (1 - p_i), and takes away the share r_it of the variance of t's. What it settles in all rows t together is ::
+t is wrong with probability e_t = Phi(-|mu_t| / s_t). The label of row i measures the margin of row i with precision
+c_i = p_i (1 - p_i). It removes a share r_it of the variance of the margin of row t. Summed over all rows t, the label
+settles ::
 
     sum_t e_t r_it,    r_it = c_i C_it^2 / ((1 + c_i s_i^2) s_t^2)
 
-or c_i / (1 + c_i s_i^2) u_i' M u_i with one small matrix M = sum_t (e_t / s_t^2) u_t u_t': no pair of rows is formed.
-Where covariances are rough, as those of a small committee are, the row's own |mu_i| / s_i is what remains.
+which is c_i / (1 + c_i s_i^2) u_i' M u_i with one small matrix M = sum_t (e_t / s_t^2) u_t u_t', so that no pair of
+rows is ever formed. The covariances of a small committee are too rough for this; there, rows are picked by their own
+|mu_i| / s_i.
 """
 
 from collections.abc import Callable
@@ -23,7 +25,7 @@ from unskew.rows import Floats, Ints
 TINY = 1e-12
 
 FEW, CANDIDATES = 200, 20
-"""Rows considered one by one for a batch: so many at least, and so many times its size."""
+"""The number of candidates that are compared exactly: 20 for each row of the batch, and at least 200."""
 
 Some = NDArray[np.floating[Any]]
 """Numbers in single or double precision."""
@@ -31,9 +33,9 @@ Some = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Belief:
-    """Margins with mean `mu` and covariance U'U, where U = `root(rows)` has one column for each of the rows named.
+    """Margins with mean `mu` and covariance U'U, where U = `root(rows)` has one column for each of the given rows.
 
-    The root is found when asked for, since most callers look at the mean of many rows and the covariance of few.
+    The root is computed on demand, since most callers need the mean of many rows and the covariance of only a few.
 
     >>> U = np.array([[3.0, 0.0], [4.0, 1.0]])
     >>> Belief(np.zeros(2), lambda rows: U[:, rows]).deviation().tolist()
@@ -51,7 +53,7 @@ class Belief:
 
 
 def at_stake(mu: Some, U: Some) -> Floats:
-    """M, as a mean over these rows; U has one row for each.
+    """The matrix M, as a mean over these rows; U has one row for each of them.
 
     >>> at_stake(np.zeros(2), np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
     [[0.25, 0.0], [0.0, 0.25]]
@@ -69,14 +71,15 @@ def settled(mu: Some, U: Some, M: Floats) -> Floats:
 
 
 def pick(mu: Floats, U: Floats, M: Floats, k: int) -> Ints:
-    """Choose k of these rows, one after the other: each settles most once those before it are labelled.
+    """Choose k of these rows, one after the other: each settles the most, given that those before it are labelled.
 
-    A label takes g h h' from S, the covariance of the coordinates of U, I at first (Sherman and Morrison)::
+    S is the covariance of the coordinates of U, at first the identity. A label subtracts g h h' from it (Sherman and
+    Morrison)::
 
         h = S u_i,    g = c_i / (1 + c_i s_i^2),    s_j^2 = u_j' S u_j,    Q_j = u_j' S M S u_j
 
     >>> U = np.array([[20.0, 0.0], [19.0, 0.0], [0.0, 1.0]])
-    >>> pick(np.zeros(3), U, at_stake(np.zeros(3), U), 2).tolist()              # not the second: the first tells it too
+    >>> pick(np.zeros(3), U, at_stake(np.zeros(3), U), 2).tolist()              # 0 also settles 1
     [0, 2]
     """
     c = expit(mu) * expit(-mu)
@@ -96,16 +99,16 @@ def pick(mu: Floats, U: Floats, M: Floats, k: int) -> Ints:
 
 
 def foremost(score: Some, k: int) -> Ints:
-    """The rows with the highest scores, in order of their positions, as many as are considered for a batch of k."""
+    """The candidates for a batch of k: the rows with the highest scores, in order of their positions."""
     n = max(FEW, CANDIDATES * k)
     return np.arange(len(score)) if len(score) <= n else np.sort(np.argpartition(-score, n)[:n])
 
 
 def doubtful(belief: Belief, k: int) -> Ints:
-    """The k rows whose own sign is least known, |mu| / s, one after the other: each label shrinks s around it.
+    """The k rows whose own sign is least certain, by |mu| / s, one after the other: each label shrinks s around it.
 
     >>> U = np.array([[20.0, 19.0, 0.0], [0.0, 0.0, 3.0]])
-    >>> doubtful(Belief(np.full(3, 0.1), lambda rows: U[:, rows]), 3).tolist()          # the first tells the second
+    >>> doubtful(Belief(np.full(3, 0.1), lambda rows: U[:, rows]), 3).tolist()          # 0 also settles 1
     [0, 2, 1]
     """
     near = foremost(-np.abs(belief.mu) / belief.deviation(), k)

@@ -1,4 +1,4 @@
-"""What is asked of a scikit-learn classifier: a fit with weights, and margins."""
+"""What this package needs from a scikit-learn classifier: a fit with weights, and margins."""
 
 import inspect
 from typing import Any
@@ -11,11 +11,11 @@ from unskew.errors import InputError
 from unskew.rows import Floats, Rows
 
 LEAST = 1e-6
-"""No probability is taken to be nearer to 0 or 1."""
+"""Probabilities are kept at least this far from 0 and 1."""
 
 
 def check_classifier(model: Any) -> None:
-    """Refuse what is no classifier, takes no weights, or gives neither probabilities nor a decision function.
+    """Refuse anything that is not a classifier, takes no weights, or has neither probabilities nor decision function.
 
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> check_classifier(KNeighborsClassifier())
@@ -42,7 +42,7 @@ def check_classifier(model: Any) -> None:
 
 
 def fit_weighted(model: Any, X: Rows, y: Any, v: Floats) -> Any:
-    """A copy of a classifier, fitted with weights; of a pipeline, the last step is given them.
+    """A copy of a classifier, fitted with weights; in a pipeline, the last step gets them.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
@@ -64,7 +64,7 @@ def fit_weighted(model: Any, X: Rows, y: Any, v: Floats) -> Any:
 
 
 def _last_step(model: Any) -> tuple[str, Any]:
-    """The classifier, or the last step of a pipeline, and before that the prefix that its fit parameters carry."""
+    """The classifier, or the last step of a pipeline, preceded by the prefix of its fit parameters."""
     if not isinstance(model, Pipeline):
         return "", model
     name, step = model.steps[-1]
@@ -73,9 +73,9 @@ def _last_step(model: Any) -> tuple[str, Any]:
 
 
 def margins(model: Any, X: Rows, positive: Any = None) -> Floats:
-    """A fitted classifier's margin: log-odds where it gives probabilities, else its `decision_function`.
+    """The margins of a fitted classifier: log-odds if it gives probabilities, otherwise its `decision_function`.
 
-    `positive` is the class that a positive margin speaks for, the classifier's second unless named.
+    A positive margin means the class `positive`; by default, the second of the classifier's classes.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> model = DummyClassifier().fit([[0], [1], [2], [3]], [1, 1, 1, 0])

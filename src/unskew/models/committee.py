@@ -1,4 +1,4 @@
-"""Any scikit-learn classifier with weights as the model of `Unskew`: a committee says how sure it is."""
+"""Any scikit-learn classifier that takes weights, as the model of `Unskew`: a committee shows how certain it is."""
 
 from copy import copy
 from typing import Any, Self
@@ -16,29 +16,30 @@ from unskew.rows import Floats, Ints, Rows
 MEMBERS = 10
 
 TIES = 1e-6
-"""Margins are told apart by so much at random, so that rows on which the whole committee agrees are picked fairly."""
+"""The size of the random noise that breaks ties: without it, of rows with equal margins the first would be picked."""
 
 
 class BootstrapCommittee:
     """Copies of a classifier that differ by the weights of their labels (Bayesian bootstrap, Rubin 1981).
 
-    Each member multiplies the labels' weights by draws from Exp(1): no label is left out, so each sees both classes,
-    and a label keeps its draws from round to round. The spread of the members' margins stands for the posterior's::
+    For each member, the weights of the labels are multiplied by random draws from Exp(1). No label is left out, so
+    every member sees both classes. A label keeps its draws from round to round. The spread of the members' margins
+    takes the place of a posterior::
 
         U = (margins of the members - their mean) / sqrt(members - 1),    U'U = covariance of margins
 
-    and the mean is the margin of the classifier fitted with the weights as they are, which is what the user gets. With
-    n labels no margin is taken to be larger than log(n + 1), Laplace's rule of succession: a forest of pure leaves
-    would claim an infinite one.
+    and the mean is the margin of the classifier that is fitted with the weights as they are; this is the classifier
+    that the user gets. With n labels, margins are limited to log(n + 1) (Laplace's rule of succession), because a
+    forest with pure leaves would claim infinite ones.
 
-    Until labels show both classes there is nothing to fit, and `BayesianLogistic` stands in. Members are fitted by
-    joblib, one after the other unless within `joblib.parallel_config(n_jobs=...)`.
+    As long as the labels show only one class, no classifier can be fitted, and a `BayesianLogistic` takes its place.
+    Members are fitted by joblib, one after the other unless within `joblib.parallel_config(n_jobs=...)`.
 
     Parameters
     ----------
     model : classifier
-        Copied, never changed. It takes `sample_weight` in `fit` (a pipeline's last step does), and has
-        `predict_proba` or `decision_function`. Where a `random_state` in it is None it is seeded.
+        Copied, never changed. Its `fit` takes `sample_weight` (in a pipeline, that of the last step), and it has
+        `predict_proba` or `decision_function`. If its `random_state` is None, the copies are seeded.
     random_state : int, Generator or None
 
     Examples
@@ -60,23 +61,27 @@ class BootstrapCommittee:
         self._template = clone(model).set_params(**unset)
 
     def prepare(self, X: Rows, classes: NDArray[Any]) -> Self:
-        """Take the classes; and from unlabelled rows what the stand-in needs."""
+        """Record the classes, and prepare the stand-in from unlabelled rows."""
         self._classes = np.asarray(classes)
         self._stand_in: BayesianLogistic | None = BayesianLogistic(random_state=self._rng).prepare(X, classes)
         return self
 
     def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
-        """Fit classifier and members to labels y in {-1, +1} with weights v; `choose` is for the stand-in's prior."""
-        self._labels = len(y)
+        """Fit classifier and members to labels y in {-1, +1} with weights v; `choose` is for the stand-in's prior.
+
+        If this fails, the committee stays as it was.
+        """
         if len(np.unique(y)) < 2:
             assert self._stand_in is not None  # labels are never taken back
-            self._stand_in.update(X, y, v, choose=choose)
+            stand_in = copy(self._stand_in)  # a copy of this committee may hold the same one
+            stand_in.update(X, y, v, choose=choose)
+            self._labels, self._stand_in = len(y), stand_in
             return
         draws = [np.random.default_rng([self._seed, b]).exponential(size=len(y)) for b in range(MEMBERS)]
         values = self._classes[(y > 0.0).astype(np.intp)]
         jobs = (delayed(fit_weighted)(self._template, X, values, v * draw) for draw in (np.ones(len(y)), *draws))
-        self._fitted, *self._members = Parallel()(jobs)
-        self._stand_in = None
+        fitted, *members = Parallel()(jobs)
+        self._labels, self._fitted, self._members, self._stand_in = len(y), fitted, members, None
 
     @property
     def model(self) -> Any:
@@ -84,7 +89,7 @@ class BootstrapCommittee:
         return self._fitted if self._stand_in is None else copy(self._stand_in)
 
     def wanted(self, X: Rows, k: int, rng: np.random.Generator) -> Ints:
-        """The k rows whose sign is least known: ten members say little of how the margins of two rows move together."""
+        """The k rows whose sign is least certain. Ten members are too few to estimate covariances between rows."""
         if self._stand_in is not None:
             return self._stand_in.wanted(X, k, rng)
         return doubtful(self.belief(X), k)
@@ -101,6 +106,8 @@ class BootstrapCommittee:
         U = (np.stack(others) - np.mean(others, axis=0)) / np.sqrt(MEMBERS - 1.0)
         return Belief(mu, lambda rows: U[:, rows])
 
-    def decision_function(self, X: Rows) -> Floats:
-        """The margin of every row."""
+    def margin(self, X: Rows) -> Floats:
+        """The margin of every row by the fitted classifier."""
         return margins(self.model, X, self._classes[1])
+
+    decision_function = margin  # INTERIM

@@ -15,9 +15,9 @@ def cross_fitted_margins(
 ) -> Floats:
     """Margins of labelled rows from copies of a classifier that were fitted without them, fold by fold.
 
-    The margin is the log-odds where the classifier gives probabilities, else its `decision_function`. `v` are the
-    weights of the fit. Where the n rows outside a fold show one class only, no classifier can be fitted, and Laplace's
-    rule of succession gives that class the log-odds log(n + 1).
+    The margin is the log-odds if the classifier gives probabilities, otherwise its `decision_function`. `v` are the
+    weights of the fit. If the n rows outside a fold all have the same class, no classifier can be fitted; Laplace's
+    rule of succession then gives that class the log-odds log(n + 1).
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X = np.array([[-1.0], [1.0]] * 20); y = X[:, 0]
@@ -25,7 +25,7 @@ def cross_fitted_margins(
     1.0
     """
     if not 2 <= folds <= len(y):
-        raise InputError(f"folds must be between 2 and the {len(y)} labelled rows; got {folds}. Take 5, or label more.")
+        raise InputError(f"folds must be between 2 and the {len(y)} labelled rows; got {folds}. Use 5, or label more.")
     if len(np.unique(y)) < 2:
         raise InputError(f"y must show both classes; got one in {len(y)} rows. Label more rows.")
     margin = np.empty(len(y))

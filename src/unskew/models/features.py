@@ -6,15 +6,16 @@ from sklearn.random_projection import SparseRandomProjection
 from unskew.rows import Floats, Rows
 
 WIDE = 400
-"""Rows with more columns are projected to this many first: the model's cost is cubic in them."""
+"""Rows with more columns are first projected to this number of columns: the model's cost is cubic in it."""
 
 
 class Features:
-    """A linear block and a Fourier block, both scaled so that a unit prior means a margin of about 1.
+    """A linear block and a Fourier block, both scaled so that a prior of unit variance gives margins of about 1.
 
     The linear block is the standardised columns over sqrt(d). The Fourier block, cos and sin of random
     projections over sqrt(D), approximates a Gaussian kernel of width `scale` times the median distance
-    between rows (Rahimi and Recht 2007). Means, deviations and the median come from unlabelled rows.
+    between rows (Rahimi and Recht 2007). Means, deviations and the median come from the rows X, which need no
+    labels; with weights v, each row counts as v rows.
 
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> features = Features(X, frequencies=4, rng=np.random.default_rng(1))
@@ -22,17 +23,21 @@ class Features:
     ((50, 12), (50, 4))
     """
 
-    def __init__(self, X: Rows, *, frequencies: int = 100, rng: np.random.Generator) -> None:
+    def __init__(self, X: Rows, v: Floats | None = None, *, frequencies: int = 100, rng: np.random.Generator) -> None:
         self._project: SparseRandomProjection | None = None
         if X.shape[1] > WIDE:
             seed = int(rng.integers(2**31))
             self._project = SparseRandomProjection(WIDE, dense_output=True, random_state=seed).fit(X)
         rows = self._dense(X)
-        self._mean = rows.mean(axis=0)
-        spread = rows.std(axis=0)
+        if v is None:
+            self._mean, spread = rows.mean(axis=0), rows.std(axis=0)
+        else:
+            self._mean = np.average(rows, axis=0, weights=v)
+            spread = np.sqrt(np.average((rows - self._mean) ** 2, axis=0, weights=v))
         self._spread = np.where(spread > 1e-9 * (1.0 + np.abs(self._mean)), spread, 1.0)
         Z = (rows - self._mean) / self._spread
-        i, j = rng.integers(len(Z), size=(2, 500))
+        share = None if v is None else v / v.sum()
+        i, j = rng.integers(len(Z), size=(2, 500)) if share is None else rng.choice(len(Z), (2, 500), p=share)
         distance = np.sqrt(((Z[i] - Z[j]) ** 2).sum(axis=1))
         apart = distance[distance > 0.0]
         self.median = float(np.median(apart)) if apart.size else 1.0
@@ -40,11 +45,11 @@ class Features:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Columns of the linear and of the Fourier block."""
+        """The numbers of columns of the linear block and of the Fourier block."""
         return len(self._mean), 2 * self._directions.shape[1]
 
     def __call__(self, X: Rows, scale: float | None = None, *, single: bool = False) -> Floats:
-        """A constant 1, the linear block, and the Fourier block of that scale if any; `single` or double precision."""
+        """A constant 1, the linear block and, given a scale, the Fourier block; in double or `single` precision."""
         kind = np.float32 if single else np.float64
         Z = ((self._dense(X) - self._mean) / self._spread).astype(kind, copy=False)
         linear, fourier = self.sizes if scale is not None else (self.sizes[0], 0)
@@ -60,6 +65,6 @@ class Features:
         return F
 
     def _dense(self, X: Rows) -> Floats:
-        if self._project is not None:
-            X = self._project.transform(X)
+        if self._project is not None:  # which refuses to project no rows at all
+            X = self._project.transform(X) if X.shape[0] else np.empty((0, WIDE))
         return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())

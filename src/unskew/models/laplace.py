@@ -1,4 +1,4 @@
-"""Weighted logistic regression with a Gaussian prior: its mode, its Laplace posterior, its evidence."""
+"""Weighted logistic regression with a Gaussian prior: mode, approximate posterior, evidence."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from unskew.rows import Floats
 
 @dataclass(frozen=True)
 class Posterior:
-    """w ~ N(mode, H^-1) after the labels, H = F' R F + diag(precision) = L L'.
+    """The coefficients given the labels: w ~ N(mode, H^-1) with H = F' R F + diag(precision) = L L'.
 
-    `evidence` is Laplace's approximation of the log of the probability of the labels under the
-    prior (MacKay 1992), the measure by which priors are chosen.
+    `evidence` is Laplace's approximation of the log-probability of the labels under the prior (MacKay 1992).
+    Priors are compared by it.
     """
 
     mode: Floats
@@ -28,11 +28,11 @@ class Posterior:
         return mean
 
     def root(self, F: Floats) -> Floats:
-        """U with U'U = F H^-1 F', one column a row of F: inner products of columns are covariances of margins."""
+        """U with U'U = F H^-1 F', one column per row of F: inner products of columns are covariances of margins."""
         return np.asarray(solve_triangular(self.L, F.T, lower=True, check_finite=False))
 
     def inverse_root(self) -> Floats:
-        """L^-1, for many rows at once: U = L^-1 F'."""
+        """L^-1, to compute U = L^-1 F' for many rows."""
         return np.asarray(solve_triangular(self.L, np.eye(len(self.mode)), lower=True, check_finite=False))
 
     def deviation(self, F: Floats) -> Floats:
@@ -45,7 +45,7 @@ class Posterior:
 def posterior(F: Floats, y: Floats, v: Floats, precision: Floats, start: Floats | None = None) -> Posterior:
     """Newton's method for  sum_i v_i log(1 + exp(-y_i w.f_i)) + 1/2 sum_j precision_j w_j^2.
 
-    Convex, so it ends at the one minimum; steps are halved until the objective falls.
+    The objective is convex, so there is one minimum. Steps are halved until the objective falls.
 
     >>> F = np.array([[1.0, 2.0], [1.0, -2.0]])
     >>> (posterior(F, np.array([1.0, -1.0]), np.ones(2), np.ones(2)).mode.round(3) + 0.0).tolist()
@@ -77,16 +77,16 @@ def posterior(F: Floats, y: Floats, v: Floats, precision: Floats, start: Floats 
 
 
 def leave_one_out(F: Floats, y: Floats, v: Floats, found: Posterior) -> Floats:
-    """The margin of every row as if the fit had not seen its label, to first order (Rad and Maleki 2020).
+    """The margin of every row if the fit had not seen its label, to first order (Rad and Maleki 2020).
 
     ::
 
         mu_-i = mu_i + h_i v_i (p_i - t_i) / (1 - h_i v_i p_i (1 - p_i)),    h_i = f_i' H^-1 f_i,  t_i = [y_i = +1]
 
-    one Newton step from the mode with row i left out. `found` is the posterior of these F, y, v.
+    This is one Newton step from the mode with row i left out. `found` is the posterior of these F, y, v.
 
     >>> F, y, v = np.array([[1.0], [1.0], [1.0]]), np.array([1.0, 1.0, -1.0]), np.ones(3)
-    >>> leave_one_out(F, y, v, posterior(F, y, v, np.ones(1))).round(2)[2].item()     # by a refit: 0.68
+    >>> leave_one_out(F, y, v, posterior(F, y, v, np.ones(1))).round(2)[2].item()     # a refit gives 0.68
     0.67
     """
     mu = found.mean(F)

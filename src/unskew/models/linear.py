@@ -5,46 +5,46 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from unskew import _kernels
 from unskew.data import signs
 from unskew.descent import LOSSES, Descent, Order, overflowing
 from unskew.errors import InputError
+from unskew.models.inputs import check_some_weight, further_rows, training_rows, two_classes
 from unskew.rows import Floats, Rows, as_weights
+
+ONE_CLASS = "Add rows of the other class, or name both with partial_fit(classes=)."
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A linear classifier for two classes, trained online by importance-weight-aware updates.
 
-    A row of importance weight v moves w to where infinitely many gradient steps of total weight v
-    lead (Karampatziakis and Langford 2011), w += c x, so that a weight of 2 is the same as the row
-    twice and no weight, however large, overshoots the label. With h = v a x.x and p = w.x clipped to
-    [-1, 1] ::
+    A row with importance weight v moves w as infinitely many small gradient steps of total weight v would
+    (Karampatziakis and Langford 2011). So a weight of 2 is the same as the row twice, and no weight, however large,
+    overshoots the label. The update is w += c x. With h = v a x.x and p = w.x clipped to [-1, 1], ::
 
         squared     (p - y)^2            c = (y - p) (1 - exp(-2 h)) / x.x
         hinge       max(0, 1 - y w.x)    c = y min(v a, max(0, 1 - y w.x) / x.x)
         logistic    log(1 + exp(-y w.x)) c = y u / x.x,  u + exp(y w.x) (exp(u) - 1) = h
 
-    and the step size a = sqrt(eta / (eta + t)).
+    and the step size is a = sqrt(eta / (eta + t)).
 
     Parameters
     ----------
     loss : "squared", "logistic" or "hinge"
     eta : float
-        Learning rate, positive. The larger, the longer steps stay long.
+        Learning rate, positive. With a larger eta the step size decreases more slowly.
     clock : "weight" or "rows"
-        Whether t counts importance weight (as released) or rows (as the paper's text has it).
+        Whether t counts importance weight (as in the released program) or rows (as in the paper's text).
     fit_intercept : bool
-        Add a constant feature. The paper has none: its features are centred.
+        Whether to add a constant feature. The paper has none, because its features are centred.
     passes : int
-        How often `fit` visits the rows; `partial_fit` visits them once.
+        The number of times that `fit` visits the rows; `partial_fit` visits them once.
     shuffle : bool
-        Whether `fit` draws a random order for every pass. Its rows then count as a weighted set: equal
-        rows are merged and their weights added, and the order they came in plays no part.
+        Whether `fit` draws a random order for every pass. The rows then count as a weighted set: equal
+        rows are merged and their weights added, and the order in which they were given does not matter.
     random_state : int, Generator or None
         Seeds the order.
 
@@ -89,7 +89,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     @classmethod
     def from_descent(cls, descent: Descent, classes: Sequence[Any] | NDArray[Any]) -> Self:
-        """The classifier a descent has reached; what either learns afterwards, the other does not see.
+        """The classifier that a descent has reached. Neither is affected by what the other learns later.
 
         >>> model = LinearClassifier.from_descent(Descent(2, eta=1.0), ["no", "yes"])
         >>> model.predict([[0.0, 1.0]]).tolist()
@@ -120,9 +120,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if not (isinstance(self.passes, (int, np.integer)) and self.passes >= 1):
             raise InputError(f"passes must be a whole number of at least 1; got {self.passes!r}. Try passes=1.")
         rows, labels, v = self._training(X, y, sample_weight, first=True)
-        if not v.any():
-            raise InputError("sample_weight must not be zero for every row. Leave it out to count all rows alike.")
-        classes = _two_classes(labels[v > 0.0])
+        check_some_weight(v)
+        classes = two_classes(labels[v > 0.0], remedy=ONE_CLASS)
         signed = np.where(labels == classes[1], 1.0, -1.0)
         rng = np.random.default_rng(self.random_state)
         order: Order = np.arange(len(v))
@@ -136,14 +135,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """One pass over further rows, in the order given, going on from the present w and clock.
+        """One pass over further rows, in the given order, starting from the present w and clock.
 
-        `classes`, the two class values, is needed in the first call only, and there only where `y`
-        does not show both.
+        `classes`, the two class values, is needed only in the first call, and only if `y` does not show both.
         """
         first = not hasattr(self, "_descent")
         rows, labels, v = self._training(X, y, sample_weight, first=first)
-        known = _two_classes(labels if classes is None else np.asarray(classes)) if first else self.classes_
+        given = labels if classes is None else np.asarray(classes)
+        known = two_classes(given, remedy=ONE_CLASS) if first else self.classes_
         if not first and classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
             raise InputError(f"classes must stay {known.tolist()}; got {classes}. Leave it out after the first call.")
         descent = self._start() if first else self._descent.copy()
@@ -151,9 +150,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self._reached(descent, known, rows)
 
     def decision_function(self, X: Any) -> Floats:
-        """The score w.x of every row, with the intercept."""
+        """The score w.x of every row, including the intercept."""
         check_is_fitted(self)
-        return self._descent.look(_as_rows(validate_data(self, X, reset=False, **_CHECKS)))[0]
+        return self._descent.look(further_rows(self, X))[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: the positive one where the score is 0 or more."""
@@ -175,18 +174,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _training(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool
     ) -> tuple[Rows, NDArray[Any], Floats]:
-        """Rows, labels and weights, all checked but for finite rows: those that are not show in w."""
-        if first or not self._is_plain(X, y):
-            try:
-                check_consistent_length(X, y)
-            except ValueError as error:
-                raise InputError(f"X and y must have one entry a row: {error}. Align them.") from None
-            X, y = validate_data(self, X, y, reset=first, **_CHECKS)
-            check_classification_targets(y)
-        return _as_rows(X), y, as_weights(sample_weight, X.shape[0])
+        """Rows, labels and weights, checked except that rows are finite: where one is not, w shows it."""
+        if not first and self._is_plain(X, y):
+            return X, y, as_weights(sample_weight, X.shape[0])
+        return training_rows(self, X, y, sample_weight, first=first)
 
     def _is_plain(self, X: Any, y: Any) -> bool:
-        """Whether these further rows are arrays that can be used as they are: most of a short call's time."""
+        """Whether these rows can be used as they are; the full checks would take most of the time of a short call."""
         return (
             type(X) is type(y) is np.ndarray
             and X.dtype == np.float64
@@ -197,48 +191,18 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         )
 
     def _reached(self, descent: Descent, classes: NDArray[Any], rows: Rows) -> Self:
-        """Take over what was learned, unless some value of X was not finite: then w is not, and nothing is kept."""
+        """Keep what was learned. If a value of X was not finite, neither is w, and nothing is kept."""
         if not np.isfinite(descent.w).all():
             raise overflowing(rows)
         self.classes_, self._descent = classes, descent
         return self
 
 
-_CHECKS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
-
-
-def _as_rows(X: Any) -> Rows:
-    """What validation let through, as rows; finiteness is left to whoever reads them."""
-    if isinstance(X, np.ndarray):
-        return X
-    rows = sparse.csr_array(X)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
-
-
-def _two_classes(labels: NDArray[Any]) -> NDArray[Any]:
-    found = np.unique(labels)
-    if len(found) > 2:
-        shown = ", ".join(map(str, found[:4])) + (", ..." if len(found) > 4 else "")
-        raise InputError(
-            f"Only binary classification is supported. y must have two classes; got {len(found)}: {shown}. "
-            "Merge classes or drop the others' rows."
-        )
-    if len(found) < 2:
-        raise InputError(
-            f"y must show two classes; got one class: {', '.join(map(str, found))}. "
-            "Add rows of the other class, or name both with partial_fit(classes=)."
-        )
-    return found
-
-
 def _as_set(X: Rows, y: Floats, v: Floats, rng: np.random.Generator) -> tuple[Order, Floats]:
-    """The rows as a weighted set: one position for each distinct (x, y), and weights with theirs summed.
+    """The rows as a weighted set: the position of each distinct (x, y), and weights in which equal rows are summed.
 
-    Positions come sorted by a salted 64-bit hash of the row, so the result depends on the rows and the
-    seed, not on how the rows were ordered or repeated; that dense or CSR holds them is all the same.
+    Positions are sorted by a salted 64-bit hash of the row. So the result depends on the rows and the seed, not on
+    the order or repetition of the rows, nor on whether they are dense or sparse.
     """
     salt = rng.integers(0, 2**64, size=X.shape[1] + 1, dtype=np.uint64)
     key = np.where(y > 0.0, salt[-1], np.uint64(0))

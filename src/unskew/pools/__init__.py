@@ -1,1 +1,5 @@
-"""Rows that may be asked for."""
+"""Pools: rows that wait until they are asked for."""
+
+from unskew.pools.memory import MemoryPool
+
+__all__ = ["MemoryPool"]

@@ -21,6 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from unskew.data import LoggedData, propensities, reveal_bits
@@ -30,6 +31,9 @@ from unskew.sampling.policies import FLOOR, Identical, Policy
 
 LEAST_OF_A_KIND = 10
 """With fewer revealed, or fewer unrevealed, rows there is nothing to fit a model to."""
+
+TREE_ROWS = 20_000
+"""Of a longer log, this number of rows, drawn at random, say what Q0 is elsewhere."""
 
 WIDE = 300
 """Rows with more columns stay sparse if they are, and get no trees."""
@@ -178,6 +182,33 @@ def estimated_log(
     bare = LoggedData(X, y, z, classes=classes)
     found = estimate(bare.X, bare.z, folds=folds, floor=floor, model=model, random_state=random_state)
     return LoggedData(bare.X, y, bare.z, found.q0, classes=bare.classes, q0_estimated=True), found
+
+
+def read_off(log: LoggedData) -> Policy:
+    """Q0(x) at rows that are not in the log, read off the log's own propensities by a regression tree.
+
+    It is close enough for weighing labels when a model learns. Estimates for the population do not use it.
+
+    >>> X = np.array([[0.0], [1.0]] * 50)
+    >>> Q0 = read_off(LoggedData(X, X[:, 0], q0=np.where(X[:, 0] > 0, 0.9, 0.2)))
+    >>> Q0(np.array([[0.1], [0.8]])).round(2).tolist()
+    [0.2, 0.9]
+    """
+    rows = np.arange(log.m)
+    if log.m > TREE_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(log.m, TREE_ROWS, replace=False))
+    tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
+    return TreePolicy(tree.fit(take(log.X, rows), np.log(log.q0[rows])))
+
+
+@dataclass(frozen=True, eq=False)
+class TreePolicy:
+    """Q0(x) = exp(tree(x)), the tree fitted to the logarithms of known propensities."""
+
+    tree: DecisionTreeRegressor
+
+    def __call__(self, X: Rows) -> Floats:
+        return np.asarray(np.exp(self.tree.predict(X))) if X.shape[0] else np.empty(0)
 
 
 def _default(n_features: int, seed: int) -> list[Any]:

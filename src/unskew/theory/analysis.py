@@ -1,4 +1,4 @@
-"""Algorithm 1 on a finite domain: the paper's bounds on its error and on its labels, as numbers."""
+"""Algorithm 1 on a finite domain: the paper's bounds on its error and on the number of labels, as numbers."""
 
 import math
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Analysis:
 
     @property
     def alpha(self) -> float:
-        """Logged rows to a stream row in each segment, 2m / 3n."""
+        """The number of logged rows per stream row in each segment, 2m / 3n."""
         return 2.0 * self.m / (3.0 * self.n)
 
     def n_k(self, k: int) -> int:
@@ -56,7 +56,7 @@ class Analysis:
     def zeta_k(self, k: int, region: Bools) -> float:
         """zeta_k = sup over DIS_{k-1} of log(2|H| / delta_k) / (m_{k-1} Q0(x) + n_{k-1}).
 
-        Lemma 18 needs only delta_{k-1}; the printed delta_k is smaller, so still right.
+        Lemma 18 needs only delta_{k-1}. The printed delta_k is smaller, so the lemma still holds.
         """
         L = math.log(2.0 * len(self.domain.H) / delta_k(self.delta, k))
         return self._supremum(region, self.m_k(k - 1), self.n_k(k - 1)) * L
@@ -68,25 +68,25 @@ class Analysis:
 
     @cached_property
     def nested_epsilon(self) -> tuple[float, ...]:
-        """The same recursion, but each epsilon_k the least so far.
+        """The same recursion, but each epsilon_k is the smallest so far.
 
-        The printed ones are not monotone (m_0 = m/3 is more than m_1 = alpha), yet the proof of
-        Theorem 3 takes DIS_k in DIS_1 and epsilon_k >= epsilon_K. The sets V_k are nested, so the
-        least radius so far holds V_k as well, and mends both steps.
+        The printed ones are not monotone, because m_0 = m/3 is larger than m_1 = alpha. But the proof of Theorem 3
+        uses that DIS_k is within DIS_1 and that epsilon_k >= epsilon_K. The sets V_k are nested, so the smallest
+        radius so far bounds V_k as well. With it, both steps are correct.
         """
         return self._radii(nested=True)
 
     def DIS(self, k: int) -> Bools:
-        """Where B(h*, 2 nu + epsilon_k) is divided; all points for k = 0. Holds D_k on the good event."""
+        """The points on which B(h*, 2 nu + epsilon_k) disagrees; all for k = 0. Contains D_k on the good event."""
         return self._dis(self.epsilon[k])
 
     @property
     def zeta(self) -> float:
-        """Largest weight of a stream segment, up to scale: sup over DIS_1 of 1 / (alpha Q0(x) + 1)."""
+        """The largest weight of a stream segment, up to scale: sup over DIS_1 of 1 / (alpha Q0(x) + 1)."""
         return self._supremum(self.DIS(1), self.alpha, 1.0)
 
     def consistency(self) -> float:
-        """Theorem 1: l(h) - nu of the output is at most this, with probability at least 1 - delta.
+        """Theorem 1: with probability at least 1 - delta, the output has l(h) - nu of at most this.
 
         ::
 
@@ -96,14 +96,14 @@ class Analysis:
         return C_0 * s + C_0 * math.sqrt(s * self.domain.nu)
 
     def labels(self) -> float:
-        """Theorem 3: no more labels than this are queried, with probability at least 1 - delta.
+        """Theorem 3: with probability at least 1 - delta, at most this number of labels is queried.
 
         ::
 
             c_1 theta~(2 nu + epsilon_K, alpha) (n nu + zeta K L + K sqrt(n nu zeta L)) + 2 + 2 sum_k log(4 / delta_k)
 
-        with L = log(K |H| / delta), K for the text's log n and `nested_epsilon`. The text drops the
-        last two terms, which no c_1 absorbs where theta~ zeta is small.
+        with L = log(K |H| / delta), K in place of the text's log n, and `nested_epsilon`. The text drops the last two
+        terms, but where theta~ zeta is small, no c_1 can absorb them.
         """
         nu, n, K, zeta, L = self.domain.nu, self.n, self.K, self.zeta, self._log
         theta = self.domain.theta_tilde(2.0 * nu + self.nested_epsilon[-1], self.alpha)
@@ -125,7 +125,7 @@ class Analysis:
         return X.dis(X.ball(X.h_star, 2.0 * X.nu + epsilon))
 
     def _supremum(self, region: Bools, m: float, n: float) -> float:
-        """Sup over the region of 1 / (m Q0(x) + n); 0 on an empty one."""
+        """The supremum over the region of 1 / (m Q0(x) + n); 0 if the region is empty."""
         if not region.any():
             return 0.0
         least = m * float(self.domain.Q0[region].min()) + n
@@ -137,7 +137,7 @@ class Analysis:
 
 
 class Requirements(NamedTuple):
-    """Labels each way of learning needs for error nu + epsilon, constants and logarithms left out."""
+    """The number of labels that each way of learning needs for error nu + epsilon, without constants and logarithms."""
 
     ours: float
     passive_is: float
@@ -148,7 +148,7 @@ class Requirements(NamedTuple):
 
 
 def requirements(domain: Domain, m: int, epsilon: float, delta: float) -> Requirements:
-    """The Remarks' comparison: label bounds for error nu + epsilon after m logged rows, up to O~.
+    """The comparison in the Remarks: label bounds for error nu + epsilon after m logged rows, up to O~.
 
     ::
 
@@ -159,8 +159,8 @@ def requirements(domain: Domain, m: int, epsilon: float, delta: float) -> Requir
         DBAL, MIS      nu theta    (B - m xi)         alpha = 2m / 3n, n = B - m xi
         past policy    E[Q0] / xi_0 (B - m xi_0)
 
-    and 0 where the log alone is enough. The first is only the leading term: for nu = 0 it is 0,
-    while Theorem 3 still asks for about theta~ zeta log n log(|H| / delta).
+    They are 0 if the log alone is enough. The first is only the leading term: for nu = 0 it is 0, while Theorem 3
+    still needs about theta~ zeta log n log(|H| / delta).
 
     Examples
     --------

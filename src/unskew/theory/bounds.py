@@ -1,4 +1,4 @@
-"""The constants and radii of Algorithm 1; docs/theory.md derives them and lists where text and proofs differ."""
+"""The constants and radii of Algorithm 1. docs/theory.md derives them and lists where text and proofs differ."""
 
 import math
 
@@ -16,7 +16,7 @@ GAMMA_2 = 4 * GAMMA_0 + 2 * GAMMA_1 + 4 * GAMMA_0 * math.sqrt(3 * GAMMA_1 + 14 /
 """Lemma 17, about 720. The coefficient of sqrt(sigma nu), 2 gamma_1 + 4 gamma_0 sqrt(8 + gamma_1), is smaller."""
 
 C_0 = 3 * math.log2(24) * GAMMA_1
-"""Theorem 1, about 128. The output minimises over V_K, so gamma_1 serves where the proof has gamma_2."""
+"""Theorem 1, about 128. The output minimises over V_K, so gamma_1 is enough where the proof uses gamma_2."""
 
 C_1 = 4 * math.log(48) / math.log(4) * GAMMA_2
 """Theorem 3, about 8037."""
@@ -32,7 +32,7 @@ def delta_k(delta: float, k: int) -> float:
 
 
 def sigma(size: int, delta: float, m_k: float, n_k: float, xi_k: float) -> float:
-    """Alg. 1, line 5: log(|H| / delta) / (m_k xi_k + n_k), infinite on an empty segment.
+    """Alg. 1, line 5: log(|H| / delta) / (m_k xi_k + n_k); infinite for an empty segment.
 
     >>> round(sigma(100, 0.1, m_k=50, n_k=10, xi_k=0.2), 4)
     0.3454
@@ -42,7 +42,7 @@ def sigma(size: int, delta: float, m_k: float, n_k: float, xi_k: float) -> float
 
 
 def Delta(sigma_k: float, rho: Floats, gamma_0: float = GAMMA_0) -> Floats:
-    """Alg. 1, line 5: Delta_k(h, h') = gamma_0 (sigma + sqrt(sigma rho(h, h'))), rho on the segment's rows.
+    """Alg. 1, line 5: Delta_k(h, h') = gamma_0 (sigma + sqrt(sigma rho(h, h'))), with rho on the segment's rows.
 
     >>> Delta(0.25, np.array([0.0, 1.0]), gamma_0=2.0).tolist()
     [0.5, 1.5]

@@ -1,4 +1,4 @@
-"""A population on finitely many points: what the learner never sees, beside the class H, and how H disagrees."""
+"""A population on finitely many points, which the learner never sees, and where the classifiers of H disagree."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from unskew.theory.disagreement import finite
 def query_region(A: Bools, q0: Floats, alpha: float) -> Bools:
     """The part of a disagreement region A that Algorithm 1 queries: A and Q0(x) <= inf_A Q0 + 1/alpha.
 
-    Not monotone in A: a smaller region may have a larger infimum, and let in points that A leaves out.
+    It is not monotone in A: a smaller region may have a larger infimum, and so contain points that A leaves out.
 
     >>> query_region(np.array([True, True, True, False]), np.array([0.1, 0.2, 0.9, 0.1]), alpha=2).tolist()
     [True, True, False, False]
@@ -29,9 +29,9 @@ def query_region(A: Bools, q0: Floats, alpha: float) -> Bools:
 def S(A: Bools, q0: Floats, alpha: float) -> Bools:
     """Definition 2 as printed: the union over *all* A' in A of A' and Q0(x) <= inf_A' Q0 + 1/alpha.
 
-    Every single point {x} is such an A' and passes its own test, so S(A, alpha) = A for every alpha
-    and Q0, and the adjusted coefficient is the plain one. `Domain.theta_tilde` takes the union over
-    the regions the algorithm can meet instead.
+    Every single point {x} is such an A' and passes its own test. So S(A, alpha) = A for every alpha and Q0, and
+    the adjusted coefficient equals the plain one. `Domain.theta_tilde` instead takes the union over the regions
+    that the algorithm can meet.
 
     >>> S(np.array([True, True, False]), np.array([0.1, 0.9, 0.5]), alpha=10).tolist()
     [True, True, False]
@@ -52,7 +52,7 @@ class Domain:
     Q0 : float or array of length |X|
         The logging policy.
     H : array, |H| x |X|
-        Predictions, 0 or 1. A float copy of it should fit in memory.
+        Predictions, 0 or 1. A copy in double precision should fit in memory.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Domain:
             column = np.asarray(value, dtype=np.float64)
             if column.shape not in ((), points):
                 raise InputError(
-                    f"{name} must have one value a point: {points[0]} points, but shape {column.shape}. Align."
+                    f"{name} must have one value per point: {points[0]} points, but shape {column.shape}. Align them."
                 )
             column = np.broadcast_to(column, points)
             if not ((column >= 0.0) & (column <= 1.0)).all():
@@ -89,13 +89,13 @@ class Domain:
 
     @cached_property
     def l(self) -> Floats:  # noqa: E743 - the paper's name
-        """Error rates Pr(h(X) != Y), one a classifier."""
+        """Error rates Pr(h(X) != Y), one per classifier."""
         errors: Floats = self.p @ self.eta + self.H @ (self.p * (1.0 - 2.0 * self.eta))
         return errors
 
     @cached_property
     def h_star(self) -> int:
-        """The position of the best classifier (the first, if several are)."""
+        """The position of the best classifier (the first one, if there are several)."""
         return int(np.argmin(self.l))
 
     @property
@@ -122,17 +122,17 @@ class Domain:
         return self._coefficient(r0, self._apart(self.h_star))
 
     def theta_tilde(self, r0: float, alpha: float) -> float:
-        """The adjusted coefficient, sup_{r > r0} Pr(S_r) / r, S_r all that can be queried at radius r.
+        """The adjusted coefficient, sup_{r > r0} Pr(S_r) / r, where S_r is all that can be queried at radius r.
 
         ::
 
             S_r = union over V with h* in V, V in B(h*, r), of query_region(DIS(V), alpha)
                 = union over h in B(h*, r) of query_region({h != h*}, alpha)
 
-        (x in DIS(V) lies in some {h != h*} with h in V, a subset of DIS(V), whose infimum is no
-        smaller.) S_r is monotone in r, within DIS(B(h*, r)), and on the good event holds every
-        query at radius r: all that the proof of Theorem 3 asks of S. The printed definition, with
-        the union over all subsets, gives `theta`.
+        (Every x in DIS(V) lies in some {h != h*} with h in V. That set is a subset of DIS(V), so its infimum is no
+        smaller.) S_r grows with r, lies within DIS(B(h*, r)), and on the good event contains every query at radius
+        r. The proof of Theorem 3 needs no more than that. The printed definition, with the union over all subsets,
+        gives `theta`.
         """
         apart, q0 = self._apart(self.h_star), self.Q0
         infimum = np.where(apart, q0, np.inf).min(axis=1)
@@ -146,11 +146,11 @@ class Domain:
     def _coefficient(self, r0: float, regions: Bools) -> float:
         """sup_{r > r0} 1/r Pr(union of the regions of the h in B(h*, r)).
 
-        The union is a step function of r: point x joins at radius(x), and the supremum is at a step or at r0.
+        The union is a step function of r: point x joins it at radius(x). The supremum is at a step or at r0.
         """
         radius = np.where(regions, self.rho(self.h_star)[:, None], np.inf).min(axis=0)
         order = np.argsort(radius)
         mass = np.cumsum(self.p[order])
         steps = np.maximum(radius[order], r0)
-        counts = np.isfinite(steps) & (steps > 1e-12)  # what lies at radius 0 has no mass
+        counts = np.isfinite(steps) & (steps > 1e-12)  # points at radius 0 have no mass
         return float((mass[counts] / steps[counts]).max(initial=0.0))

@@ -1,8 +1,8 @@
 """Who may do what: links, cookies and bearer tokens; and that a request came from the page itself.
 
-A link carries its code behind the #, which browsers do not send: it is in no server's log. The page exchanges it for
-a cookie that scripts cannot read. Annotators' codes are tokens of the campaign and work until they are revoked. The
-administrator's is good for one use, and her session ends with the server.
+A link carries its code behind the #, which browsers do not send, so it is in no server's log. The page exchanges the
+code for a cookie that scripts cannot read. Annotators' codes are tokens of the campaign and work until they are
+revoked. The administrator's code works once, and the session it opens ends with the server.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ class Tokens(Protocol):
     def who(self, token: str) -> tuple[str, Any] | None: ...
 
 
-class Person(NamedTuple):
-    """Who is signed in, and the secret they showed."""
+class SignedIn(NamedTuple):
+    """Who is signed in, and the secret they presented."""
 
     name: str
     role: Role
@@ -36,7 +36,7 @@ class Person(NamedTuple):
 
     @property
     def csrf(self) -> str:
-        """What the page must send with its cookie. It needs no memory, so pages outlive a restart of the server."""
+        """What the page must send with its cookie. It is not stored, so pages survive a restart of the server."""
         return hmac.new(self.secret.encode(), b"csrf", hashlib.sha256).hexdigest()
 
 
@@ -53,50 +53,50 @@ class Access:
         self.cookies: dict[Role, str] = {"annotator": f"unskew-{mark}", "admin": f"unskew-{mark}-admin"}
 
     def admin_code(self) -> str:
-        """A code that opens the progress page once."""
+        """A code that opens the progress page, once."""
         code = secrets.token_urlsafe(24)
         with self._lock:
             self._codes.add(_digest(code))
         return code
 
-    def enter(self, code: str) -> Person | None:
+    def enter(self, code: str) -> SignedIn | None:
         """Who a link is for. A one-time code is used up and becomes a session."""
         with self._lock:
             if _digest(code) in self._codes:
                 self._codes.remove(_digest(code))
                 session = secrets.token_urlsafe(24)
                 self._sessions.add(_digest(session))
-                return Person(self.admin, "admin", session)
+                return SignedIn(self.admin, "admin", session)
         return self.find(code)
 
-    def find(self, secret: str) -> Person | None:
-        """Whom a cookie or a bearer token belongs to."""
+    def find(self, secret: str) -> SignedIn | None:
+        """Who a cookie or a bearer token belongs to."""
         if _digest(secret) in self._sessions:
-            return Person(self.admin, "admin", secret)
+            return SignedIn(self.admin, "admin", secret)
         known = self.tokens.who(secret)
         if known is None:
             self._known.pop(_digest(secret), None)
             return None
         self._known[_digest(secret)] = known[0]
-        return Person(known[0], known[1], secret)
+        return SignedIn(known[0], known[1], secret)
 
-    def set_cookie(self, request: Request, response: Response, person: Person) -> None:
+    def set_cookie(self, request: Request, response: Response, person: SignedIn) -> None:
         response.set_cookie(
             self.cookies[person.role], person.secret, max_age=DAYS if person.role == "annotator" else None,
             httponly=True, samesite="strict", secure=request.url.scheme == "https",
         )  # fmt: skip
 
-    def from_cookie(self, request: Request, role: Role) -> Person | None:
+    def from_cookie(self, request: Request, role: Role) -> SignedIn | None:
         secret = request.cookies.get(self.cookies[role])
         person = self.find(secret) if secret else None
         return person if person and person.role == role else None
 
-    def labeller(self, request: Request) -> Person | None:
-        """Who labels here: an annotator, else the administrator, who may do so as well."""
+    def labeller(self, request: Request) -> SignedIn | None:
+        """Who labels here: an annotator, or else the administrator, who may label too."""
         return self.from_cookie(request, "annotator") or self.from_cookie(request, "admin")
 
     def client(self, request: Request) -> str | None:
-        """The name behind a request, for counting requests; from memory, for it is asked before anything else."""
+        """The name behind a request, to count requests. It comes from memory, because every request needs it."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         shown = [token] if kind.lower() == "bearer" else [request.cookies.get(c, "") for c in self.cookies.values()]
         digests = [_digest(secret) for secret in shown if secret]
@@ -115,18 +115,18 @@ def same_origin(request: Request) -> bool:
     if origin is not None:
         try:
             return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
-        except ValueError:  # no address at all
+        except ValueError:  # not an address
             return False
     return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 
 def own_page(request: Request) -> None:
-    """Refuses what another site sent."""
+    """Refuse a request that another site sent."""
     if not same_origin(request):
         raise HTTPException(403, "this came from another site. Use the page itself.")
 
 
-def _signed_in(request: Request, bearer: HTTPAuthorizationCredentials | None, role: Role | None) -> Person:
+def _signed_in(request: Request, bearer: HTTPAuthorizationCredentials | None, role: Role | None) -> SignedIn:
     access: Access = request.app.state.access
     if bearer is not None:
         person = access.find(bearer.credentials)
@@ -149,15 +149,15 @@ def _signed_in(request: Request, bearer: HTTPAuthorizationCredentials | None, ro
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 
 
-def labeller(request: Request, bearer: Bearer) -> Person:
+def labeller(request: Request, bearer: Bearer) -> SignedIn:
     """Anyone who is signed in: by bearer token, or by cookie together with the page's token."""
     return _signed_in(request, bearer, None)
 
 
-def administrator(request: Request, bearer: Bearer) -> Person:
+def administrator(request: Request, bearer: Bearer) -> SignedIn:
     """The administrator, in the same ways."""
     return _signed_in(request, bearer, "admin")
 
 
-Labeller = Annotated[Person, Depends(labeller)]
-Administrator = Annotated[Person, Depends(administrator)]
+Labeller = Annotated[SignedIn, Depends(labeller)]
+Administrator = Annotated[SignedIn, Depends(administrator)]

@@ -7,24 +7,36 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from unskew.errors import InputError
 from unskew.web.access import Access, Administrator, Labeller, own_page
 from unskew.web.desk import Desk
-from unskew.web.models import Ask, Entered, Entry, Invitation, Invited, Problem, Status, Tell, Told, Undo, Work
+from unskew.web.models import (
+    Ask,
+    Code,
+    Entered,
+    Hand,
+    Invitation,
+    Link,
+    Problem,
+    Progress,
+    Taken,
+    Tell,
+    Undo,
+)
 from unskew.web.overview import Overview
 
 REFUSALS = {
     401: "Not signed in.",
-    403: "Not allowed: another role's, or sent by another site.",
+    403: "Not allowed for this role, or sent by another site.",
     404: "There is no such annotator.",
-    408: "The request did not come to its end in time.",
+    408: "The request was not complete in time.",
     409: "The answers contradict what the campaign knows. Nothing was changed.",
     413: "The request is too large.",
-    422: "The request is not what the schema says.",
+    422: "The request does not follow the schema.",
     429: "Too many requests. Retry-After says when to try again.",
     503: "The ledger cannot be reached at the moment. Nothing was changed.",
 }
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The refusals of a route, for its schema; every route may refuse by size, time, form, rate and store."""
+    """The refusals of a route, for its schema. Every route may refuse because of size, time, form, rate or store."""
     return {s: {"model": Problem, "description": REFUSALS[s]} for s in sorted({*statuses, 408, 413, 422, 429, 503})}
 
 
@@ -42,58 +54,60 @@ def _access(request: Request) -> Access:
 
 
 @router.post("/enter", responses=refusals(401, 403), dependencies=[Depends(own_page)], tags=["access"])
-def enter(entry: Entry, request: Request, response: Response) -> Entered:
-    """Exchange the code of a link for a cookie. The administrator's code is then used up."""
+def enter(given: Code, request: Request, response: Response) -> Entered:
+    """Exchange the code of a link for a cookie. The administrator's code works only once."""
     access = _access(request)
-    person = access.enter(entry.code)
+    person = access.enter(given.code)
     if person is None:
-        raise HTTPException(401, "It was used already, or revoked. Ask for a new one.", {"WWW-Authenticate": "Bearer"})
+        raise HTTPException(
+            401, "It was used already or has been revoked. Ask for a new one.", {"WWW-Authenticate": "Bearer"}
+        )
     access.set_cookie(request, response, person)
     return Entered(name=person.name, page="/progress" if person.role == "admin" else "/label")
 
 
 @router.post("/ask", responses=refusals(401, 403), tags=["label"])
-def ask(wanted: Ask, person: Labeller, request: Request) -> Work:
-    """Rows to label: those held already first, then others up to `n`. Nobody else gets them for a while."""
+def ask(wanted: Ask, person: Labeller, request: Request) -> Hand:
+    """Rows to label: first those held already, then others up to `n`. For a while, nobody else gets them."""
     return _desk(request).ask(person.name, wanted.n)
 
 
 @router.post("/tell", responses=refusals(401, 403, 409), tags=["label"])
-def tell(told: Tell, person: Labeller, request: Request) -> Told:
-    """Give answers, all of them or none. Sending the same again changes nothing."""
+def tell(told: Tell, person: Labeller, request: Request) -> Taken:
+    """Give answers. All of them are taken or none. Sending the same answers again changes nothing."""
     return _desk(request).tell(person.name, told.answers, told.ask)
 
 
 @router.post("/undo", responses=refusals(401, 403, 409), tags=["label"])
-def undo(which: Undo, person: Labeller, request: Request) -> Work:
-    """Take back one's last answer. The row comes first among those held. Sending the same again changes nothing."""
+def undo(which: Undo, person: Labeller, request: Request) -> Hand:
+    """Take back your last answer. Its row then comes first among those held. Repeating this changes nothing."""
     return _desk(request).undo(person.name, which.id, which.ask)
 
 
 @router.get("/status", responses=refusals(401, 403), tags=["campaign"])
-def status(person: Administrator, request: Request) -> Status:
-    """How the campaign stands: labels, error, people."""
+def status(person: Administrator, request: Request) -> Progress:
+    """Where the campaign stands: labels, error, people."""
     overview: Overview = request.app.state.overview
-    return overview.status()
+    return overview.progress()
 
 
 @router.post("/annotators", responses=refusals(401, 403, 409), status_code=201, tags=["campaign"])
-def invite(whom: Invitation, person: Administrator, request: Request) -> Invited:
-    """Let someone label. An earlier link of theirs stops working."""
+def invite(whom: Invitation, person: Administrator, request: Request) -> Link:
+    """Let somebody label. An earlier link of theirs stops working."""
     if whom.name == person.name:
         raise InputError(f"{whom.name!r} is you. Label on the page as it is, or choose another name.")
     desk = _desk(request)
     with desk.lock:
         token = desk.campaign.invite(whom.name, "annotator")
-    return Invited(name=whom.name, link=f"{request.url.scheme}://{request.url.netloc}/enter#{token}", token=token)
+    return Link(name=whom.name, link=f"{request.url.scheme}://{request.url.netloc}/enter#{token}", token=token)
 
 
 @router.delete("/annotators/{name:path}", responses=refusals(401, 403, 404), status_code=204, tags=["campaign"])
 def revoke(name: str, person: Administrator, request: Request) -> None:
-    """End somebody's access. What they answered stays."""
+    """End somebody's access. Their answers stay."""
     desk = _desk(request)
     with desk.lock:
         desk.campaign.refresh()
         if name not in desk.campaign.state.people:
-            raise HTTPException(404, f"nobody named {name!r} has a link. GET /api/status lists who has.")
+            raise HTTPException(404, f"nobody named {name!r} has a link. GET /api/status lists everybody who has one.")
         desk.campaign.revoke(name)

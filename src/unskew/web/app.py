@@ -1,8 +1,9 @@
-"""The application: one campaign, its pages, its JSON interface, and what runs beside it."""
+"""The application: one campaign, its pages, its JSON interface, and the planner that runs beside it."""
 
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -25,7 +26,7 @@ _log = logging.getLogger("unskew")
 
 
 def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, limits: Limits) -> FastAPI:
-    """The page of a campaign, and beside it the planner, which does all that takes long: no request ever fits."""
+    """The page of a campaign. Beside it runs the planner, which does everything slow: no request ever fits a model."""
     desk = Desk(campaign)
     access = Access(desk, campaign.id, admin)
 
@@ -38,10 +39,10 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, li
             await run_in_threadpool(planner.stop)
 
     app = FastAPI(
-        title="unskew",  # not the campaign's name: the schema is there for anybody
+        title="unskew",  # not the campaign's name: anybody can read the schema
         version=__version__,
         description="Ask for rows to label and give the answers.",
-        docs_url=None,  # these would load scripts from elsewhere
+        docs_url=None,  # these pages would load scripts from elsewhere
         redoc_url=None,
         lifespan=running,
     )
@@ -54,7 +55,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, li
 
 
 def _say_refusals(app: FastAPI) -> None:
-    """Every refusal as a `Problem`, with the status that fits."""
+    """Send every refusal as a `Problem`, with the status that fits."""
 
     def said(
         status: int, detail: str, problems: Sequence[str] = (), headers: Mapping[str, str] | None = None
@@ -63,12 +64,12 @@ def _say_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
-        problems = [f"{'.'.join(map(str, e['loc'][1:])) or 'body'}: {e['msg']}" for e in error.errors()]
+        problems = [_in_words(one) for one in error.errors()]
         return said(422, problems[0] if problems else "malformed request", problems)
 
     @app.exception_handler(HTTPException)
     def refused(_: Request, error: HTTPException) -> JSONResponse:
-        if error.status_code == 400:  # bytes that are no text: as wrong as text that is no JSON
+        if error.status_code == 400:  # bytes that are not text: as wrong as text that is not JSON
             return said(422, "the body is not JSON")
         return said(error.status_code, str(error.detail), headers=error.headers)
 
@@ -83,5 +84,12 @@ def _say_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(StoreError)
     def unreachable(_: Request, error: StoreError) -> JSONResponse:
-        _log.warning("%s", error)  # here alone: it names the database, and anybody may be asking
+        _log.warning("%s", error)  # only here: it names the database, and anybody may be asking
         return said(503, "the ledger cannot be reached. Nothing was changed; try again.", headers={"Retry-After": "2"})
+
+
+def _in_words(error: Any) -> str:
+    """One problem that pydantic found. Rules of our own are whole sentences already."""
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    return f"{'.'.join(map(str, error['loc'][1:])) or 'body'}: {error['msg']}"

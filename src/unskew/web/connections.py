@@ -1,4 +1,4 @@
-"""Connections: how many there may be, and how long one may take to say what it wants."""
+"""Limits on connections: how many there may be, and how long one may take to send the headers of a request."""
 
 import asyncio
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST = 500
-"""At once; more are refused, so that a flood leaves the machine usable."""
+"""The most connections at once. More are refused, so that a flood leaves the machine usable."""
 OF_ONE_ADDRESS = MOST // 2
-"""At once, so that a single address does not use them up; a proxy in front is one address, too."""
+"""The most from one address, so that it cannot use up all of them. A proxy in front counts as one address."""
 HEADERS = 10.0
 """Seconds for the headers of a request."""
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection, which hangs up on whoever has too many or does not finish the headers of a request."""
+    """uvicorn's connection. It closes if its address has too many, or if the headers of a request are not finished."""
 
     _late: asyncio.TimerHandle | None = None
 
@@ -35,7 +35,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Count the seconds while headers are being sent, however slowly they drip."""
+        """Run a timer while headers are being received, however slowly they arrive."""
         waiting = self.cycle is None or self.cycle.response_complete
         if waiting and self._late is None:
             self._late = self.loop.call_later(HEADERS, self.transport.close)

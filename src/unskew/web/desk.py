@@ -1,15 +1,16 @@
-"""What annotators do, one at a time: a short transaction each, and never a fit."""
+"""What annotators do. Each request is one short transaction and never fits a model."""
 
+from dataclasses import asdict
 from threading import Lock
 from typing import Any
 
-from unskew.campaigns import Asked, Campaign, State
+from unskew.campaigns import Campaign, Row, State
 from unskew.web import show
-from unskew.web.models import Answer, Left, Row, Shown, Stand, Told, Work
+from unskew.web.models import Answer, Hand, Left, RowShown, Shown, Supply, Taken
 
 
 class Desk:
-    """Hands rows out and takes answers in. A campaign's state is for one thread, so its users take turns."""
+    """Hands out rows and takes in answers. Only one thread at a time may use a campaign's state, hence the lock."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
@@ -19,51 +20,50 @@ class Desk:
         with self.lock:
             return self.campaign.who(token)
 
-    def ask(self, actor: str, n: int) -> Work:
-        """Rows for `actor`: those she holds, and more up to n."""
+    def ask(self, by: str, n: int) -> Hand:
+        """Rows for `by`: those already held, and more up to n."""
         with self.lock:
-            return self._work(actor, self.campaign.hand_out(n, actor))
+            return self._hand(by, self.campaign.hand_out(n, by=by))
 
-    def tell(self, actor: str, answers: list[Answer], n: int) -> Told:
-        """Take answers in, all or none, and hand out the next rows."""
+    def tell(self, by: str, answers: list[Answer], n: int) -> Taken:
+        """Take in answers, all or none, and hand out the next rows."""
+        lines = [(k, one.id, one.label) for k, one in enumerate(answers, 1)]
         with self.lock:
-            records = [(k, a.id, a.label) for k, a in enumerate(answers, 1)]
             if n:
-                told, asked = self.campaign.exchange(records, n, actor)
+                told, rows = self.campaign.exchange(lines, n, by=by)
+                hand = self._hand(by, rows)
             else:
-                told = self.campaign.tell(records, actor)
-            work = self._work(actor, asked) if n else None
-        return Told(answered=told.answered, skipped=told.skipped, repeated=told.repeated, work=work)
+                told, hand = self.campaign.tell_lines(lines, by=by), None
+        return Taken(answered=told.answered, skipped=told.skipped, repeated=told.repeated, work=hand)
 
-    def undo(self, actor: str, id: str, n: int) -> Work:
-        """Take back the last answer if it was to row `id`; saying so twice does no harm."""
+    def undo(self, by: str, id: str, n: int) -> Hand:
+        """Take back the last answer if it was to row `id`. Repeating this does no harm."""
         with self.lock:
-            self.campaign.undo(actor, id)
-            return self._work(actor, self.campaign.hand_out(n, actor))
+            self.campaign.undo(id, by=by)
+            return self._hand(by, self.campaign.hand_out(n, by=by))
 
-    def stand(self, state: State) -> Stand:
+    def supply(self, state: State) -> Supply:
         """Why there is no row to hand out."""
         if self.campaign.room(state) > 0:
             return "choosing"
         return "others" if state.open else "done"
 
-    def _work(self, actor: str, asked: list[Asked]) -> Work:
+    def _hand(self, by: str, rows: list[Row]) -> Hand:
         state = self.campaign.refresh()
-        batch = state.batches[asked[0].round - 1].ids if asked else []
-        return Work(
-            stand="rows" if asked else self.stand(state),
-            rows=[self._row(a) for a in asked],
+        batch = state.batches[rows[0].round - 1].ids if rows else []
+        return Hand(
+            stand="rows" if rows else self.supply(state),
+            rows=[self._shown(row) for row in rows],
             left=Left(
                 budget=max(0, state.budget - state.spent),
                 round=sum(id in state.open for id in batch),
-                mine=sum(state.rows[id].label is not None for id in state.done.get(actor, ())),
+                mine=sum(state.rows[id].label is not None for id in state.done.get(by, ())),
             ),
-            last=state.undoable(actor),
+            last=state.undoable(by),
         )
 
-    def _row(self, asked: Asked) -> Row:
-        named = self.campaign.settings["id"]  # the page says it apart
-        seen = show.fields({column: value for column, value in asked.values.items() if column != named})
-        shown = [Shown(name=f.name, kind=f.kind, text=f.text, exact=f.exact, href=f.href, wide=f.wide) for f in seen]
-        values = {column: show.cut(value) for column, value in asked.values.items()}
-        return Row(id=asked.id, round=asked.round, values=values, fields=shown)
+    def _shown(self, row: Row) -> RowShown:
+        named = self.campaign.settings.id  # the page shows it elsewhere
+        fields = show.fields({column: value for column, value in row.values.items() if column != named})
+        values = {column: show.cut(value) for column, value in row.values.items()}
+        return RowShown(id=row.id, round=row.round, values=values, fields=[Shown(**asdict(field)) for field in fields])

@@ -1,4 +1,4 @@
-"""What holds for every request, before any route sees it: size, time, rate, and the headers of the answer."""
+"""What applies to every request before any route sees it: size, time, rate, and the headers of the answer."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes in a request, seconds for them; requests a second, and at once, of a person signed in and of an address."""
+    """Limits on requests: bytes and seconds for one; rate per second and burst, for a person and for an address."""
 
     body: int = 1 << 20
     seconds: float = 15.0
@@ -38,7 +38,7 @@ class Limits:
 
 
 class Buckets:
-    """A token bucket for each client: `take` says how many seconds to wait, 0 if none.
+    """A token bucket for each client. `take` returns the number of seconds to wait.
 
     >>> now = [0.0]
     >>> buckets = Buckets(clock=lambda: now[0])
@@ -50,7 +50,7 @@ class Buckets:
     """
 
     MOST = 10_000
-    """Clients remembered; the one that was longest away is forgotten first."""
+    """The most clients remembered. The one that was away longest is forgotten first."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -69,7 +69,7 @@ class Buckets:
 
 
 class Guard:
-    """ASGI middleware: refuses what is too large, slow or often, and sets the security headers on every answer."""
+    """ASGI middleware: refuses requests that are too large, slow or frequent, and sets security headers on every answer."""
 
     def __init__(self, app: ASGIApp, limits: Limits, person: Callable[[Request], str | None]) -> None:
         self.app, self.limits, self.person = app, limits, person
@@ -96,12 +96,12 @@ class Guard:
             async with asyncio.timeout(self.limits.seconds):
                 body = await _read(scope, receive, self.limits.body)
         except TimeoutError:
-            why = f"the request did not come to its end in {self.limits.seconds:g} seconds. Send it again."
+            why = f"the request was not complete in {self.limits.seconds:g} seconds. Send it again."
             await _refuse(send_guarded, 408, why, ("connection", "close"))
             return
         if body is None:
             most = f"{self.limits.body:,} bytes"
-            await _refuse(send_guarded, 413, f"a request may have {most} at most. Send fewer answers at a time.")
+            await _refuse(send_guarded, 413, f"a request may have at most {most}. Send fewer answers at a time.")
             return
         replayed = False
 
@@ -123,7 +123,7 @@ class Guard:
 
 
 async def _read(scope: Scope, receive: Receive, most: int) -> bytes | None:
-    """The whole body, or None if it is larger than `most`, without reading on."""
+    """The whole body, or None as soon as it is larger than `most`."""
     length = dict(scope["headers"]).get(b"content-length", b"0")
     if length.isdigit() and int(length) > most:
         return None

@@ -1,46 +1,56 @@
-"""What goes over the wire: every request and answer of the JSON interface, as its schema shows them."""
+"""What goes over the wire: every request and answer of the JSON interface, as its schema describes them."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-Stand = Literal["rows", "choosing", "others", "done"]
-# Letters by their ranges, without two that are spaces: what \w means, each reader of a schema decides for itself.
-_LETTERS = r"0-9A-Z_a-z\u00c0-\u167f\u1681-\u1fff\u2c00-\u2fff\u3001-\ud7ff"
+from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE, checked_name
+
+Supply = Literal["rows", "choosing", "others", "done"]
 Name = Annotated[
     str,
-    Field(min_length=1, max_length=40, pattern=rf"^[{_LETTERS}][{_LETTERS} .@'-]*$", examples=["ada"]),
+    AfterValidator(checked_name),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_NAME,
+            "pattern": f"^{NAME_PATTERN}$",
+            "description": f"{NAME_RULE[0].upper()}{NAME_RULE[1:]}.",
+            "examples": ["ada"],
+        }
+    ),
 ]
 
 
 class Strict(BaseModel):
-    """Refuses what it does not know, so that a misspelt key is an error and not silence."""
+    """Refuses keys it does not know, so that a misspelt key is an error and not ignored."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Problem(BaseModel):
-    """Why a request was refused, in one line; `problems` has one line for each answer at fault."""
+    """Why a request was refused, in one line. `problems` has one line for each answer at fault."""
 
     detail: str
     problems: list[str] = []
 
 
-class Entry(Strict):
-    """What stands behind the # of a link."""
+class Code(Strict):
+    """The part of a link behind the #."""
 
     code: str = Field(min_length=1, max_length=200)
 
 
 class Entered(BaseModel):
-    """Who the link was for, and the page that is theirs."""
+    """Who the link is for, and their page."""
 
     name: str
     page: Literal["/label", "/progress"]
 
 
 class Ask(Strict):
-    """How many rows to hold at once; those held already count."""
+    """The number of rows to hold at once, including those held already."""
 
     n: int = Field(default=1, ge=1, le=100)
 
@@ -51,20 +61,20 @@ class Shown(BaseModel):
     name: str
     kind: Literal["text", "number", "boolean", "date", "link", "image", "missing"]
     text: str
-    exact: str | None = Field(default=None, description="The value in full, where `text` is shorter.")
-    href: str | None = Field(default=None, description="Where a link leads, or what a picture is.")
-    wide: bool = Field(default=False, description="Needs the whole width.")
+    exact: str | None = Field(default=None, description="The full value, where `text` is shorter.")
+    href: str | None = Field(default=None, description="The address of a link or picture.")
+    wide: bool = Field(default=False, description="Whether it needs the whole width.")
 
 
-class Row(BaseModel):
-    """A row to label. With which probability it was asked for is not shown: it could sway the answer."""
+class RowShown(BaseModel):
+    """A row to label. The probability with which it was asked for is not shown: it could influence the answer."""
 
     id: str
     round: int
     values: dict[str, Any] = Field(
-        description="The row's columns as they stand in the pool; texts end after 20,000 characters and say so."
+        description="The row's columns as they are in the pool. Texts are cut after 20,000 characters, with a note."
     )
-    fields: list[Shown] = Field(description="The same, as the page shows them.")
+    fields: list[Shown] = Field(description="The same values, as the page shows them.")
 
 
 class Left(BaseModel):
@@ -75,44 +85,44 @@ class Left(BaseModel):
     mine: int = Field(description="Labels this annotator has given.")
 
 
-class Work(BaseModel):
-    """The rows an annotator holds. With none, `stand` says why.
+class Hand(BaseModel):
+    """The rows that an annotator holds. If there are none, `stand` says why.
 
-    choosing: the next rows are being chosen, ask again. others: the last rows are with others, ask again later.
-    done: no row is left, since the budget is spent or the pool is at its end.
+    choosing: the next rows are being chosen, ask again soon. others: other people hold the last rows, ask again later.
+    done: no row is left, because the budget is spent or all rows of the pool have been asked for.
     """
 
-    stand: Stand
-    rows: list[Row]
+    stand: Supply
+    rows: list[RowShown]
     left: Left
     last: str | None = Field(description="The id that an undo would take back.")
 
 
 class Answer(Strict):
-    """A label, exactly as one of the classes is written; null skips the row."""
+    """A label, written as one of the classes; null skips the row."""
 
     id: str = Field(min_length=1, max_length=1000)
     label: str | None = Field(max_length=1000)
 
 
 class Tell(Strict):
-    """Answers, all of them or none; and how many rows to hold afterwards."""
+    """Answers, all of which are taken or none, and the number of rows to hold afterwards."""
 
     answers: list[Answer] = Field(min_length=1, max_length=1000)
     ask: int = Field(default=0, ge=0, le=100)
 
 
-class Told(BaseModel):
-    """How many answers were new labels, skips, or known already; and the rows now held, if asked for."""
+class Taken(BaseModel):
+    """The number of answers that were new labels, skips, or known already, and the rows held now, if asked for."""
 
     answered: int
     skipped: int
     repeated: int
-    work: Work | None = None
+    work: Hand | None = None
 
 
 class Undo(Strict):
-    """Takes back one's own last answer or skip, if it was this one. The row is held again."""
+    """Take back your own last answer or skip, if it was to this row. You then hold the row again."""
 
     id: str = Field(min_length=1, max_length=1000)
     ask: int = Field(default=1, ge=1, le=100)
@@ -124,7 +134,7 @@ class Invitation(Strict):
     name: Name
 
 
-class Invited(BaseModel):
+class Link(BaseModel):
     """A link, and the token in it for scripts (Authorization: Bearer). Neither can be shown again."""
 
     name: str
@@ -132,21 +142,21 @@ class Invited(BaseModel):
     token: str
 
 
-class Person(BaseModel):
-    """An annotator: what they did and how fast."""
+class Annotator(BaseModel):
+    """What an annotator did, and how fast."""
 
     name: str
     labels: int
     skips: int
-    held: int = Field(description="Rows they have before them.")
-    last_seen: str | None = Field(description="ISO time.")
-    median_seconds: float | None = Field(description="Half of their answers took less.")
+    held: int = Field(description="The number of rows they hold now.")
+    last_seen: str | None = Field(description="ISO time of their last answer.")
+    median_seconds: float | None = Field(description="The median time for an answer.")
     by_class: dict[str, int]
-    invited: bool = Field(description="Has a link that works.")
+    invited: bool = Field(description="Whether they have a link that works.")
 
 
-class Estimate(BaseModel):
-    """The model's error on the whole population with its interval, after so many labels."""
+class ErrorPoint(BaseModel):
+    """The model's error on the whole population with its interval, and the number of labels it rests on."""
 
     labels: int
     value: float
@@ -154,20 +164,20 @@ class Estimate(BaseModel):
     high: float
 
 
-class BlindSpot(BaseModel):
-    """A region where the population is and the labels are not, as a rule on the columns.
+class SpotShown(BaseModel):
+    """A region with many rows and few labels, as a rule on the columns.
 
-    `before` and `now` are how many of its rows, per thousand, have a label.
+    `before` and `now` are the number of its rows, per thousand, that have a label.
     """
 
     rule: str
-    share: float = Field(description="Of the population.")
+    share: float = Field(description="Its share of the population.")
     before: float
     now: float
 
 
-class Status(BaseModel):
-    """How the campaign stands."""
+class Progress(BaseModel):
+    """Where the campaign stands."""
 
     name: str
     method: str
@@ -178,8 +188,8 @@ class Status(BaseModel):
     waiting: int
     rounds: int
     closed: int
-    stand: Stand
-    trouble: str | None = Field(description="What keeps the next rows from being chosen.")
-    error: list[Estimate]
-    people: list[Person]
-    blind_spots: list[BlindSpot]
+    stand: Supply
+    trouble: str | None = Field(description="Why the next rows cannot be chosen, if that is so.")
+    error: list[ErrorPoint]
+    people: list[Annotator]
+    blind_spots: list[SpotShown]

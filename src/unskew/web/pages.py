@@ -9,7 +9,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, select_autoescape
 
-from unskew.web.access import Access, Person
+from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE
+from unskew.web.access import Access, SignedIn
 from unskew.web.desk import Desk
 from unskew.web.show import humanise
 
@@ -20,7 +21,7 @@ STATIC = {
     if path.suffix in TYPES
 }
 VERSION = hashlib.sha256(b"".join(STATIC[name] for name in sorted(STATIC))).hexdigest()[:12]
-"""In the addresses of style and scripts, so that browsers keep them until they change."""
+"""Part of the addresses of style sheet and scripts, so that browsers keep them until they change."""
 
 templates = Environment(loader=PackageLoader("unskew.web"), autoescape=select_autoescape())
 router = APIRouter(include_in_schema=False)
@@ -31,28 +32,29 @@ def _render(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(page, status)
 
 
-def _campaign(request: Request, person: Person, page: str) -> dict[str, Any]:
+def _campaign(request: Request, person: SignedIn, page: str) -> dict[str, Any]:
     """What every page of a campaign shows."""
     desk: Desk = request.app.state.desk
     access: Access = request.app.state.access
     settings = desk.campaign.settings
-    negative, positive = settings["classes"]
+    negative, positive = settings.classes
     return {
         "person": person,
         "page": page,
         "admin": access.from_cookie(request, "admin"),
         "campaign": request.app.state.name,
         "key": access.cookies["annotator"],
-        "budget": settings["budget"],
+        "budget": settings.budget,
         "positive": positive,
         "negative": negative,
-        "question": f"{humanise(settings['label'])}?",
+        "question": f"{humanise(settings.label)}?",
+        "name": {"pattern": NAME_PATTERN, "longest": LONGEST_NAME, "rule": f"{NAME_RULE[0].upper()}{NAME_RULE[1:]}."},
     }
 
 
 @router.get("/")
 def home(request: Request) -> Response:
-    """To the page that is yours."""
+    """Redirect to the reader's own page."""
     access: Access = request.app.state.access
     if access.from_cookie(request, "admin"):
         return RedirectResponse("/progress", 303)
@@ -61,13 +63,13 @@ def home(request: Request) -> Response:
 
 @router.get("/enter")
 def enter() -> Response:
-    """Where links lead: its script exchanges the code behind the # for a cookie."""
+    """The target of links. Its script exchanges the code behind the # for a cookie."""
     return _render("enter.html", title="One moment", text="Opening your link", opening=True)
 
 
 @router.get("/label")
 def label(request: Request) -> Response:
-    """One row at a time."""
+    """The page to label on, one row at a time."""
     access: Access = request.app.state.access
     person = access.labeller(request)
     return _render("label.html", **_campaign(request, person, "label")) if person else _closed()
@@ -75,7 +77,7 @@ def label(request: Request) -> Response:
 
 @router.get("/progress")
 def progress(request: Request) -> Response:
-    """How the campaign stands, and who may label."""
+    """Where the campaign stands, and who may label."""
     access: Access = request.app.state.access
     person = access.from_cookie(request, "admin")
     return _render("progress.html", **_campaign(request, person, "progress")) if person else _closed()
@@ -83,7 +85,7 @@ def progress(request: Request) -> Response:
 
 @router.get("/static/{version}/{name}")
 def static(version: str, name: str) -> Response:
-    """Style, scripts and icon."""
+    """Style sheet, scripts and icon."""
     if version != VERSION or name not in STATIC:
         return _render("enter.html", status=404, title="Nothing here", text="There is no such file.")
     kept = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -91,5 +93,5 @@ def static(version: str, name: str) -> Response:
 
 
 def _closed() -> HTMLResponse:
-    text = "This page is opened with a link of your own. Ask whoever runs the campaign for one."
+    text = "You need a personal link to open this page. Ask the person who runs the campaign for one."
     return _render("enter.html", status=401, title="Open your link", text=text)

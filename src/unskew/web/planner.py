@@ -1,4 +1,4 @@
-"""The work behind the page: closes rounds, chooses the next rows ahead of time, looks at the blind spots."""
+"""The work behind the page: close rounds, choose the next rows in advance, watch the blind spots."""
 
 import logging
 import multiprocessing
@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from unskew.campaigns import Campaign
 from unskew.errors import UnskewError
-from unskew.web.models import BlindSpot
+from unskew.web.models import SpotShown
 
 AHEAD = 3
-"""Rows that should be waiting for each person at work, so that nobody waits while the next are chosen."""
+"""The number of rows that should be ready for each person at work, so that nobody waits while more are chosen."""
 ROUND = 10
-"""Rows in a round at least: every round is a fit."""
+"""The smallest number of rows in a round: every round needs a fit."""
 EVERY, AFTER_TROUBLE = 0.2, 5.0
 PATIENCE = 5.0
-"""Seconds in which work in hand may come to its end when the page stops."""
+"""Seconds for the planner to finish its current work when the page stops."""
 SPOTS = 5
-"""Blind spots on the page: the largest."""
+"""The number of blind spots on the page, the largest ones."""
 
 if TYPE_CHECKING:
     from unskew.campaigns.audit.filling import BlindSpots
@@ -33,14 +33,14 @@ _log = logging.getLogger("unskew")
 
 @dataclass(frozen=True)
 class Outlook:
-    """What the planner has to say: why rows cannot be chosen, while that is so, and where labels are few."""
+    """The planner's report: why rows cannot be chosen, while that is so, and where labels are few."""
 
     trouble: str | None = None
-    spots: tuple[BlindSpot, ...] = ()
+    spots: tuple[SpotShown, ...] = ()
 
 
 class Runner(Protocol):
-    """Something in which a planner runs beside the page."""
+    """Something that runs a planner beside the page."""
 
     outlook: Outlook
 
@@ -49,14 +49,14 @@ class Runner(Protocol):
 
 
 class Planner:
-    """Does what takes long. Everything it needs to know is in the ledger."""
+    """Does everything slow. All it needs to know is in the ledger."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
         self._blind: BlindSpots | None = None
 
     def run(self, stopped: Callable[[float], bool], say: Callable[[Outlook], None]) -> None:
-        """Work until `stopped(seconds)`, which waits that long for a stop, says so."""
+        """Work until `stopped(seconds)`, which waits that long for the signal to stop, returns True."""
         outlook, wait, first = Outlook(), 0.0, True
         while not stopped(wait):
             try:
@@ -65,43 +65,43 @@ class Planner:
                 found, wait = Outlook(None, spots), 0.0 if closed or planned else EVERY
             except UnskewError as error:
                 found, wait = Outlook(str(error), outlook.spots), AFTER_TROUBLE
-            if first or found != outlook:  # the first time anyhow: the trouble of a planner before this one is over
+            if first or found != outlook:  # the first time always: it clears the trouble of an earlier planner
                 outlook = found
                 say(outlook)
             first = first and found.trouble is not None
 
     def step(self) -> tuple[int, bool]:
-        """Choose rows if too few wait, then close the rounds that are due. How many closed, whether one was chosen."""
+        """Choose rows if too few are ready, then close rounds that are due.
+
+        Returns the number of rounds closed, and whether a round was chosen.
+        """
         campaign = self.campaign
         state, now = campaign.refresh(), campaign.ledger.now()
         free = sum(row.free(now) for row in state.open.values())
-        here = {row.holder for row in state.open.values() if not row.free(now)}  # whoever labels holds a row
+        here = {row.holder for row in state.open.values() if not row.free(now)}  # everybody who labels holds a row
         wanted = AHEAD * max(1, len(here))
         planned = free < wanted and campaign.room(state) > 0 and campaign.plan(max(ROUND, wanted))
         return campaign.close_due(), planned
 
-    def spots(self) -> tuple[BlindSpot, ...]:
-        """Labels per thousand rows in the largest blind spots of the log, by the log alone and by now."""
-        from unskew.campaigns.audit.filling import BlindSpots  # not in the page's process, which fits no models
+    def spots(self) -> tuple[SpotShown, ...]:
+        """The number of labels per thousand rows in the largest blind spots of the log, before the campaign and now."""
+        from unskew.campaigns.audit.filling import (
+            BlindSpots,
+        )  # slow to import, and the page's own process does not need it
 
         campaign, settings = self.campaign, self.campaign.settings
         if self._blind is None:
-            self._blind = BlindSpots(
-                campaign.log_frame,
-                campaign.pool_frame,
-                campaign.settings["kinds"],
-                campaign.settings["label"],
-                most=SPOTS,
-            )
-        found = self._blind.filled(self.campaign.refresh().answered())
+            log, pool = campaign.log_frame, campaign.pool_frame
+            self._blind = BlindSpots(log, pool, settings.kinds, settings.label, most=SPOTS)
+        found = self._blind.filled(campaign.refresh().answered())
         return tuple(
-            BlindSpot(rule=s.rule, share=s.population_share, before=1000 * s.rate_before, now=1000 * s.rate_now)
+            SpotShown(rule=s.rule, share=s.population_share, before=1000 * s.rate_before, now=1000 * s.rate_now)
             for s in found
         )
 
 
 class InProcess:
-    """A planner in a process of its own, started again should it die."""
+    """A planner in a process of its own, which is started again if it dies."""
 
     def __init__(self, dir: Path) -> None:
         self.outlook = Outlook()
@@ -121,15 +121,15 @@ class InProcess:
         while not self._stop.is_set():
             try:
                 ended = self._run()
-                trouble = f"the process that chooses rows ended with status {ended}; it is started again"
+                trouble = f"the process that chooses rows ended with status {ended}; it will be started again"
             except OSError as error:
                 ended, trouble = None, f"the process that chooses rows cannot be started: {error.strerror}"
-            if ended != 0 and not self._stop.is_set():  # at 0 it has said what its trouble is
+            if ended != 0 and not self._stop.is_set():  # if 0, it has reported its trouble itself
                 self._say(Outlook(trouble, self.outlook.spots))
             self._stop.wait(AFTER_TROUBLE)
 
     def _run(self) -> int | None:
-        """One process, until it ends or is to stop; its status."""
+        """Run one process until it ends or has to stop, and return its status."""
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
         with here, there:
@@ -140,7 +140,7 @@ class InProcess:
                 while not self._stop.is_set():
                     if here.poll(EVERY):
                         self._say(here.recv())
-        child.join(PATIENCE)  # it sees that its end of the pipe is the last one
+        child.join(PATIENCE)  # it notices that the other end of the pipe is closed
         for end in (child.terminate, child.kill):
             if child.exitcode is None:
                 end()
@@ -154,11 +154,11 @@ class InProcess:
 
 
 def _child(dir: Path, pipe: Connection) -> None:
-    """The planner's process. It ends when the page closes its end of the pipe, also by dying."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to both; the page decides when to stop
+    """The planner's process. It ends when the page closes its end of the pipe, or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both processes; the page decides when to stop
     with suppress(BrokenPipeError):
         try:
             with Campaign.open(dir) as campaign:
                 Planner(campaign).run(pipe.poll, pipe.send)
-        except UnskewError as error:  # the ledger cannot be opened: say why, and be started again
+        except UnskewError as error:  # the ledger cannot be opened: report it, and be started again
             pipe.send(Outlook(str(error)))

@@ -9,22 +9,21 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
-from pydantic import ValidationError
 
 from unskew.campaigns import Campaign
+from unskew.campaigns.ledger.people import checked_name
 from unskew.errors import InputError
 from unskew.web.app import create_app
 from unskew.web.connections import MOST, Connection
 from unskew.web.limits import Limits
-from unskew.web.models import Invitation
 from unskew.web.planner import InProcess
 
 
 @dataclass(frozen=True)
 class Links:
-    """Where the page is: the administrator's link, good for one use, and one for each new annotator.
+    """The page's address, the administrator's link, which works once, and a link for each new annotator.
 
-    `known` are those who have a link already, which goes on working.
+    `known` are annotators who have a link already, which still works.
     """
 
     address: str
@@ -39,7 +38,7 @@ def serve(dir: Path, *, host: str, port: int, annotators: Sequence[str], ready: 
         admin = _login()
         for name in annotators:
             _check(name, admin)
-        app = create_app(campaign, InProcess(dir), name=dir.absolute().name, admin=admin, limits=Limits())
+        app = create_app(campaign, InProcess(dir), name=campaign.name, admin=admin, limits=Limits())
         people = campaign.state.people
         known = [name for name in annotators if name in people]
         tokens = {name: campaign.invite(name, "annotator") for name in annotators if name not in known}
@@ -57,7 +56,7 @@ def serve(dir: Path, *, host: str, port: int, annotators: Sequence[str], ready: 
 
 
 def configured(app: FastAPI) -> uvicorn.Config:
-    """How the page is served: quietly, and with bounds on what strangers can hold."""
+    """How the page is served: quietly, and with limits on what strangers can use up."""
     return uvicorn.Config(
         app, http=Connection, log_level="warning", access_log=False, server_header=False, limit_concurrency=MOST,
         timeout_graceful_shutdown=5,
@@ -65,29 +64,23 @@ def configured(app: FastAPI) -> uvicorn.Config:
 
 
 def _check(name: str, admin: str) -> None:
-    """Refuse for an annotator what the page refuses as well."""
+    """Refuse names that the page refuses too."""
     if name == admin:
         raise InputError(f"--annotator {name!r} is you. Label by your own link, or choose another name.")
-    try:
-        Invitation(name=name)
-    except ValidationError:
-        raise InputError(
-            f"--annotator {name!r:.60}: a name begins with a letter or digit and has at most 40 letters, digits, "
-            "spaces and . @ ' - _ in all. Choose another."
-        ) from None
+    checked_name(name)
 
 
 def _address(host: str, listening: socket.socket) -> str:
-    """Where others find the page: of a server on every address, by the machine's name."""
+    """The address of the page. If it listens on every address, it has the machine's name."""
     where, port = listening.getsockname()[:2]
     name = socket.gethostname() if where in ("0.0.0.0", "::") else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket, so that links can be printed that work."""
+    """A socket that listens already, so that the links work as soon as they are printed."""
     if not 0 <= port <= 65535:
-        raise InputError(f"port must be 0 to 65535; got {port}. 0 takes any that is free.")
+        raise InputError(f"port must be 0 to 65535; got {port}. 0 takes any free port.")
     try:
         kind, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(where[:2], family=kind, backlog=128)
@@ -97,7 +90,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _login() -> str:
-    """The administrator's name, under which her own labels are recorded."""
+    """The administrator's name, under which their own labels are recorded."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""A row as a person reads it: names in words, numbers with their units, dates, links, pictures."""
+"""A row as a person reads it: names in words, numbers with units, dates, links, pictures."""
 
 import math
 import re
@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 Kind = Literal["text", "number", "boolean", "date", "link", "image", "missing"]
 
 LONG = 80
-"""Characters from which on a text is set across the whole width."""
+"""A text with more characters than this gets the whole width."""
 MOST = 20_000
-"""Characters of one value that are sent to the page; the rest is counted."""
+"""The most characters of one value that are sent to the page. The number of the others is shown."""
 ADDRESS = 2048
-"""Characters of an address at most; what is longer is shown as text."""
+"""The most characters of an address. Longer ones are shown as text."""
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
 UNITS = {
     "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg", "cm": "cm",
@@ -23,7 +23,7 @@ UNITS = {
     "hours": "hours", "minutes": "minutes", "seconds": "seconds",
 }  # fmt: skip
 NOT_QUANTITIES = {"id", "year", "code", "zip", "postcode", "phone", "no"}
-"""Words in the name of a column whose numbers are names: 2026 is a year, 2,026 is not."""
+"""Words in names of columns whose numbers are not quantities: a year is 2026, not 2,026."""
 
 _IMAGE_DATA = re.compile(r"data:image/(png|jpe?g|gif|webp|avif|svg\+xml)[;,]", re.I)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -32,7 +32,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value of a row, ready to be shown; `exact` is the value in full where `text` is shorter."""
+    """One value of a row, ready to be shown. `exact` is the full value where `text` is shorter."""
 
     name: str
     kind: Kind
@@ -43,7 +43,7 @@ class Field:
 
 
 def fields(values: Mapping[str, Any]) -> list[Field]:
-    """The values of a row in the order of its columns.
+    """The values of a row, in the order of its columns.
 
     >>> for field in fields({"income_eur": 41250.0, "yearsEmployed": 3.14159, "is_member": True, "note": None}):
     ...     print(f"{field.name}: {field.text}")
@@ -70,7 +70,7 @@ def humanise(column: str) -> str:
 
 
 def number(value: float, *, quantity: bool = True) -> str:
-    """A number with thousands separators and no more digits than one reads.
+    """A number with thousands separators, rounded to the digits that a person reads.
 
     >>> number(1234567), number(1234.5), number(0.123456), number(-3.0), number(2026, quantity=False), number(3.2e-7)
     ('1,234,567', '1,234.5', '0.1235', '−3', '2026', '3.2 × 10⁻⁷')
@@ -92,7 +92,7 @@ def number(value: float, *, quantity: bool = True) -> str:
 
 
 def cut(value: Any) -> Any:
-    """The value; of a text of more than `MOST` characters the beginning, and how many more there are."""
+    """The value. Of a text with more than `MOST` characters, the beginning and the number of those left out."""
     if not isinstance(value, str) or len(value) <= MOST:
         return value
     return f"{value[:MOST]}… and {len(value) - MOST:,} more characters"
@@ -114,7 +114,7 @@ def _field(column: str, value: Any) -> Field:
 
 
 def _name_and_unit(column: str) -> tuple[str, str | None]:
-    """The name in words and, where it ends in a unit, that unit: "income_eur" is an income in EUR."""
+    """The name in words and, if it ends in a unit, that unit: "income_eur" is an income in EUR."""
     stem, _, last = column.rpartition("_")
     unit = UNITS.get(last.lower()) if stem else None
     return (humanise(stem), unit) if unit else (humanise(column), None)
@@ -134,7 +134,7 @@ def _text(name: str, value: str) -> Field:
 
 
 def _address(value: str) -> Literal["link", "image"] | None:
-    """Whether the text is an address, and whether of a picture; None if it is neither."""
+    """Whether the text is the address of a page or of a picture; None if it is neither."""
     if len(value) > ADDRESS or len(value.split()) != 1:
         return None
     try:

@@ -60,10 +60,10 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
         folder / "loans", log=folder / "log.parquet", pool=folder / "pool.parquet", label="outcome",
         propensity="q0", id="application", budget=50,
     ) as made:  # fmt: skip
-        rows = made.ask(20, "ann")
-        told = [(k, row.id, "repaid" if row.values["children"] > 2 else "late") for k, row in enumerate(rows, 1)]
-        made.tell([*told[:-1], (20, rows[-1].id, None)], "ann")
-        made.tell([(1, rows[0].id, "late" if told[0][2] == "repaid" else "repaid")], "eve", force_correct=True)
+        rows = made.ask(20, by="ann")
+        told = {row.id: "repaid" if row.values["children"] > 2 else "late" for row in rows}
+        made.tell({**told, rows[-1].id: None}, by="ann")
+        made.tell({rows[0].id: "late" if told[rows[0].id] == "repaid" else "repaid"}, by="eve", force_correct=True)
         made.invite("bob", "annotator")
         yield made
 
@@ -73,7 +73,7 @@ def run_onnx(written: bytes | Path, pipeline: Pipeline, frame: pl.DataFrame) -> 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(written, options, providers=["CPUExecutionProvider"])
-    assert "One input a column" in session.get_modelmeta().description
+    assert "One input for each column" in session.get_modelmeta().description
     columns = pipeline["features"]["columns"]
     plain = columns.transform(frame)
     types = {one.name: object if one.type == "tensor(string)" else np.float64 for one in session.get_inputs()}
@@ -119,8 +119,8 @@ def test_the_ledger_has_every_label_with_its_probability(campaign: Campaign, tmp
     frame = pl.read_parquet(export(campaign, tmp_path).files[-1])
     labels = frame.filter(pl.col("kind").is_in(["answered", "corrected"])).unique("id", keep="last")
     state = campaign.state
-    assert set(labels.select("id", "round", "rule", "probability", "label", "actor").iter_rows()) == {
-        (row.id, row.round, row.rule, row.probability, row.label, row.by) for row in state.answered()
+    assert set(labels.select("id", "round", "reason", "probability", "label", "actor").iter_rows()) == {
+        (row.id, row.round, row.reason, row.probability, row.label, row.by) for row in state.answered()
     }
     assert frame["event"].n_unique() == len(campaign.ledger.events(campaign.id))
     kinds = dict(frame["kind"].value_counts().iter_rows())
@@ -208,5 +208,5 @@ def test_nothing_half_written(campaign: Campaign, tmp_path: Path, monkeypatch: p
 
 def test_a_file_in_the_way_is_named(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(InputError, match="out cannot be made"):
+    with pytest.raises(InputError, match="out cannot be created"):
         export(campaign, tmp_path / "out")

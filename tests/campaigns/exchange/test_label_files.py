@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from unskew.campaigns import Campaign, Event, Rejected, State, Told
+from unskew.campaigns import Campaign, Recorded, Rejected, State, Told
 from unskew.campaigns.exchange.label_files import answers, written
+from unskew.campaigns.ledger.events import Answered, Event, Planned, PlannedRow
 from unskew.campaigns.telling import judge
 
 IDS = ["a", " a ", "b"]
@@ -50,7 +51,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 def filled(campaign: Campaign, form: str, labels: list[str], folder: Path) -> Path:
     """The file that `ask` wrote, with labels in it."""
-    text = written(campaign.ask(len(labels), "ann"), campaign.settings, form)
+    text = written(campaign.ask(len(labels), by="ann"), campaign.settings, form)
     out = io.StringIO()
     if form == "csv":
         heading, *rows = csv.reader(io.StringIO(text, newline=""))
@@ -87,22 +88,21 @@ def test_what_was_asked_can_be_told(
     csv.field_size_limit(131_072)
     records, empty = answers(file, campaign.settings)
     assert empty == 0
-    assert campaign.tell(records, "ann") == Told(answered=2)
+    assert campaign.tell_lines(records, by="ann") == Told(answered=2)
     assert sorted(str(row.label).strip() for row in campaign.state.answered()) == sorted(map(str.strip, labels))
     csv.field_size_limit(max(limit, 131_072))
 
 
 def test_ids_and_classes_are_taken_as_written_first_and_then_without_blanks() -> None:
-    rows = [{"id": id, "place": k, "rule": "audit", "probability": 0.5, "values": {}} for k, id in enumerate(IDS)]
-    planned = Event(1, "2026-01-01T00:00:00+00:00", "planned", "", {"round": 1, "rows": rows, "rest": 3, "model": ""})
-    state = State(budget=10).replay([planned])
+    planned = Planned(1, tuple(PlannedRow(id, k, "drawn", 0.5, {}) for k, id in enumerate(IDS)), rest=3)
+    state = State(budget=10).replay([Recorded(1, "2026-01-01T00:00:00+00:00", "", planned)])
 
-    def told(*records: tuple[int, str, str]) -> list[tuple[str, str]]:
+    def told(*lines: tuple[int, str, str]) -> list[Event]:
         now = datetime(2026, 1, 1, tzinfo=UTC)
-        drafts, _ = judge(state, records, ["no ", "yes"], actor="ann", now=now, in_pool=lambda ids: {"c  "} & {*ids})
-        return [(body["id"], body["label"]) for _, body in drafts]
+        return judge(state, lines, ["no ", "yes"], actor="ann", now=now, in_pool=lambda ids: {"c  "} & {*ids})[0]
 
-    assert told((1, "a", "no"), (2, " a ", "NO "), (3, " b", "yes ")) == [("a", "no "), (" a ", "no "), ("b", "yes")]
+    wanted = [Answered("a", "no "), Answered(" a ", "no "), Answered("b", "yes")]
+    assert told((1, "a", "no"), (2, " a ", "NO "), (3, " b", "yes ")) == wanted
     for id, words in (("c  ", "row 'c  ' was never asked for"), (" d ", "unknown id 'd'")):
         with pytest.raises(Rejected, match=words):
             told((1, id, "yes"))
@@ -120,10 +120,10 @@ def test_ids_and_classes_are_taken_as_written_first_and_then_without_blanks() ->
 )
 def test_files_as_people_save_them(text: str, make: Make, tmp_path: Path) -> None:
     campaign = make()
-    (row,) = campaign.ask(1, "ann")
+    (row,) = campaign.ask(1, by="ann")
     file = tmp_path / "rows.csv"
     file.write_text(text.format(row.id), newline="")
-    assert campaign.tell(answers(file, campaign.settings)[0], "ann") == Told(answered=1)
+    assert campaign.tell_lines(answers(file, campaign.settings)[0], by="ann") == Told(answered=1)
     assert campaign.row(row.id).label == "yes"
 
 
@@ -132,13 +132,13 @@ def test_skips_and_rows_not_filled_in(make: Make, tmp_path: Path) -> None:
     file = filled(campaign, "csv", ["SKIP ", " ", "Yes"], tmp_path)
     records, empty = answers(file, campaign.settings)
     assert empty == 1
-    assert campaign.tell(records, "ann") == Told(answered=1, skipped=1)
+    assert campaign.tell_lines(records, by="ann") == Told(answered=1, skipped=1)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_every_problem_of_a_file_is_listed_by_line(form: str, make: Make, tmp_path: Path) -> None:
     campaign = make()
-    first, second, third = (row.id for row in campaign.ask(3, "ann"))
+    first, second, third = (row.id for row in campaign.ask(3, by="ann"))
     before = campaign.ledger.events(campaign.id)
     lines = {
         "csv": ["key,y", "nobody,yes", f"{first},yes,extra", f"{second},maybe", f"{third},yes"],
@@ -147,7 +147,7 @@ def test_every_problem_of_a_file_is_listed_by_line(form: str, make: Make, tmp_pa
     file = tmp_path / f"rows.{form}"
     file.write_text("\n".join(lines[form]))
     with pytest.raises(Rejected) as refused:
-        campaign.tell(answers(file, campaign.settings)[0], "ann")
+        campaign.tell_lines(answers(file, campaign.settings)[0], by="ann")
     wanted = [(2, "unknown id 'nobody'"), (3, "Correct the line"), (4, "must be 'no' or 'yes'")]
     assert [line for line, _ in refused.value.problems] == [line for line, _ in wanted]
     assert all(words in told for (_, words), (_, told) in zip(wanted, refused.value.problems, strict=True))
@@ -164,12 +164,12 @@ def test_a_spreadsheet_runs_no_value_as_a_formula(formula: str, make: Make, tmp_
     assert shown["note"] == f"'{formula}"
     assert shown["key"].startswith("-")  # ids are read back
     assert float(shown["x"]) == campaign.row(shown["key"]).values["x"]
-    assert campaign.tell(answers(file, campaign.settings)[0], "ann") == Told(answered=1)
+    assert campaign.tell_lines(answers(file, campaign.settings)[0], by="ann") == Told(answered=1)
 
 
 def test_a_negative_number_is_written_as_it_is(make: Make) -> None:
     campaign = make()
-    rows = campaign.ask(10, "ann")
+    rows = campaign.ask(10, by="ann")
     assert any(row.values["x"] < 0 for row in rows)
     table = list(csv.DictReader(io.StringIO(written(rows, campaign.settings))))
     assert [float(row["x"]) for row in table] == [row.values["x"] for row in rows]

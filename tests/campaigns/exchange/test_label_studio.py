@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from unskew.campaigns import Asked, Campaign, Rejected
+from unskew.campaigns import Campaign, Rejected, Row, Settings
 from unskew.campaigns.exchange.label_studio import answers, labeling_config, tasks
-from unskew.campaigns.telling import Unread
-from unskew.errors import InputError
+from unskew.campaigns.ledger.events import PlannedRow
+from unskew.campaigns.telling import NotAnswers, Unread
 
 DATA = {"unskew_round": 2, "unskew_probability": 1 / 30, "row": {"income": 1.5, "region": "north"}}
 
@@ -44,7 +44,7 @@ def problems(export: Any) -> list[tuple[int, str]]:
 
 def test_a_task_holds_everything_in_data_and_survives_json() -> None:
     values = {"income": 0.1, "id": "x", "note": None, "married": True, "since": "2024-05-01"}
-    (task,) = json.loads(json.dumps(tasks([Asked("A1", 3, 1 / 30, "audit", values, None)])))
+    (task,) = json.loads(json.dumps(tasks([Row(PlannedRow("A1", 0, "drawn", 1 / 30, values), 3)])))
     assert list(task) == ["data"]
     data = task["data"]
     assert (data["unskew_id"], data["unskew_round"], data["unskew_probability"]) == ("A1", 3, 1 / 30)
@@ -52,9 +52,9 @@ def test_a_task_holds_everything_in_data_and_survives_json() -> None:
 
 
 def test_the_interface_offers_the_two_classes_whatever_they_are_called() -> None:
-    classes = ['<late> & "bad"', "on time"]
-    view = ElementTree.fromstring(labeling_config({"classes": classes}))
-    assert [choice.get("value") for choice in view.iter("Choice")] == classes
+    classes = ('<late> & "bad"', "on time")
+    view = ElementTree.fromstring(labeling_config(Settings(classes=classes)))
+    assert tuple(choice.get("value") for choice in view.iter("Choice")) == classes
     (choices,) = view.iter("Choices")
     (table,) = view.iter("Table")
     assert (choices.get("toName"), table.get("value")) == (table.get("name"), "$row")
@@ -107,7 +107,7 @@ def test_every_problem_is_listed(short_form: bool) -> None:
 
 
 def test_problems_of_reading_and_of_judging_are_listed_together(campaign: Campaign) -> None:
-    first, second, third = campaign.ask(3, "ann")
+    first, second, third = campaign.ask(3, by="ann")
     before = campaign.ledger.events(campaign.id)
     no_value = annotation("1")
     del no_value["result"][0]["value"]
@@ -118,7 +118,7 @@ def test_problems_of_reading_and_of_judging_are_listed_together(campaign: Campai
         full(third.id, no_value),
     ]
     with pytest.raises(Rejected) as refused:
-        campaign.tell(answers(export), "ann")
+        campaign.tell_lines(answers(export), by="ann")
     wanted = ["unknown id", "answered '0' and '1'", "must be '0' or '1'", "submitted without a class"]
     assert [item for item, _ in refused.value.problems] == [1, 2, 3, 4]
     assert all(words in told for words, (_, told) in zip(wanted, refused.value.problems, strict=True))
@@ -143,22 +143,22 @@ def test_two_classes_ticked_at_once_are_a_problem() -> None:
     [
         ({"tasks": []}, "must be a list of tasks; got dict"),
         ("[]", "must be a list of tasks; got str"),
-        ([7], "item 1 is no task .* got 7"),
-        ([{"text": "hello", "id": 1, "annotation_id": 3}], "item 1 is no task .* got the fields text, id"),
+        ([7], "item 1 is not a task .* got 7"),
+        ([{"text": "hello", "id": 1, "annotation_id": 3}], "item 1 is not a task .* got the fields text, id"),
         (
             [{"data": {"text": "hello"}, "annotations": []}],
             "item 1 has no 'unskew_id' in its data; got the fields text",
         ),
-        ([{"data": {"unskew_id": "1"}, "completions": []}], "item 1 is no task"),
+        ([{"data": {"unskew_id": "1"}, "completions": []}], "item 1 is not a task"),
         (
             [{"data": {"unskew_id": "1"}, "annotations": [1, 2]}],
-            "item 1 is no task",
+            "item 1 is not a task",
         ),  # ids, as the task list gives them
         ([{"data": None, "annotations": []}], "item 1 has no 'unskew_id'"),
     ],
 )
 def test_other_files_are_refused(export: Any, told: str) -> None:
     before = copy.deepcopy(export)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(NotAnswers, match=told):
         answers(export)
     assert export == before

@@ -96,7 +96,7 @@ def campaign(tmp_path: Path) -> Iterator[Campaign]:
     frame.drop("outcome", "q0").write_parquet(tmp_path / "pool.parquet")
     with Campaign.create(
         tmp_path / "loans", log=tmp_path / "log.parquet", pool=tmp_path / "pool.parquet", label="outcome",
-        propensity="q0", classes=("<late>", 'repaid "in full"'), budget=20, audit=0.3,
+        propensity="q0", classes=("<late>", 'repaid "in full"'), budget=20, drawn=0.3,
     ) as made:  # fmt: skip
         yield made
 
@@ -114,8 +114,8 @@ def annotate(server: httpx.Client, task: int, label: str | None, *, cancelled: b
 
 
 def test_round_trip(server: httpx.Client, campaign: Campaign) -> None:
-    late, repaid = campaign.settings["classes"]
-    asked = campaign.ask(8, "label-studio")
+    late, repaid = campaign.settings.classes
+    asked = campaign.ask(8, by="label-studio")
     config = labeling_config(campaign.settings)
     project = call(
         server,
@@ -162,11 +162,11 @@ def test_round_trip(server: httpx.Client, campaign: Campaign) -> None:
         assert len({task["id"] for task in export}) == (6 if kind == "JSON" else 4) + 2 * (every == "true")
     assert any(row.probability < 1.0 for row in asked)
 
-    assert campaign.tell(answers(exports["JSON_MIN", "false"]), "label-studio") == Told(answered=4)
-    assert campaign.tell(answers(exports["JSON", "true"]), "label-studio") == Told(skipped=2, repeated=4)
+    assert campaign.tell_lines(answers(exports["JSON_MIN", "false"]), by="label-studio") == Told(answered=4)
+    assert campaign.tell_lines(answers(exports["JSON", "true"]), by="label-studio") == Told(skipped=2, repeated=4)
     assert {row.id: row.label for row in campaign.state.answered()} == dict(said)
 
     annotate(server, imported[6], None)  # submitted without a class, which only the API allows
     blank = call(server, "GET", f"/api/projects/{number}/export?exportType=JSON")
     with pytest.raises(Rejected, match=f"row '{ids[6]}' was submitted without a class"):
-        campaign.tell(answers(blank), "label-studio")
+        campaign.tell_lines(answers(blank), by="label-studio")

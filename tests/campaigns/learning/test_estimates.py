@@ -7,9 +7,10 @@ from scipy.special import expit
 
 from campaign_folder import make, told
 from unskew.campaigns import Campaign
-from unskew.campaigns.learning.estimate import judged
-from unskew.methods.report import honest_margins
-from unskew.rows import stack
+from unskew.errors import InputError
+from unskew.methods import Unskew
+from unskew.methods import pool as pool_method
+from unskew.models.laplace import leave_one_out
 
 SEEDS, LOG, POOL = 40, 150, 300
 
@@ -37,16 +38,12 @@ def test_estimates_are_right_on_average_with_three_in_ten_rows_skipped(tmp_path)
         folder = tmp_path / f"campaign {seed}"
         with Campaign.create(
             folder, log=tmp_path / "log.parquet", pool=tmp_path / "pool.parquet", label="y", propensity="q0",
-            budget=45, audit=0.5, seed=seed,
+            budget=45, drawn=0.5, seed=seed,
         ) as campaign:  # fmt: skip
-            while rows := campaign.ask(15, "ann"):
-                said = [str(everyone["y"][LOG + campaign.row(row.id).place]) for row in rows]
+            while rows := campaign.ask(15, by="ann"):
                 lost = rng.random(len(rows)) < 0.3  # at random: whatever the label
-                records = [
-                    (k, row.id, None if skip else label)
-                    for k, (row, label, skip) in enumerate(zip(rows, said, lost, strict=True))
-                ]
-                campaign.tell(records, "ann")
+                said = [None if skip else everyone["y"][LOG + row.place] for row, skip in zip(rows, lost, strict=True)]
+                campaign.tell({row.id: label for row, label in zip(rows, said, strict=True)}, by="ann")
             wrong = (
                 campaign.model().predict(everyone.select("a", "b")).astype(str) != everyone["y"].cast(str).to_numpy()
             )
@@ -61,27 +58,61 @@ def test_estimates_are_right_on_average_with_three_in_ten_rows_skipped(tmp_path)
     assert covered >= 0.85 * SEEDS
 
 
-def test_everyone_is_judged_as_if_in_one_piece(campaign, monkeypatch):
-    """Labelled rows apart, the pool gives what all rows at once give; of a large pool some rows stand for all."""
-    rows = campaign.ask(12, "ann")
-    campaign.tell(told(rows), "ann")
-    method, pool = campaign.method(), campaign._rounds.fitting.pool
-    log, places = method.log_, np.array([campaign.row(row.id).place for row in rows])
-    found = judged(method, pool)
-    y = np.zeros(log.m + len(pool))
+def test_everyone_is_judged_without_the_own_label(campaign, monkeypatch):
+    """By hand: the model's margins everywhere, and leave-one-out margins where it knows the label."""
+    rows = campaign.ask(12, by="ann")
+    campaign.tell(told(rows), by="ann")
+    method = campaign.method()
+    log, places = method.log_, np.array([row.place for row in rows])
+    everyone, model, X = method.everyone(), method.model_, np.asarray(method.pool_.X)
+    y = np.zeros(log.m + len(X))
     y[: log.m] = log.y
-    y[log.m + places] = [1.0 if label == "1" else -1.0 for _, _, label in told(rows)]
-    np.testing.assert_array_equal(found.y, y)
-    order = np.concatenate([np.flatnonzero(log.z), log.m + method.rounds_[0].positions])
-    whole = honest_margins(method, stack([log.X, np.asarray(pool)]), y, order)
-    np.testing.assert_allclose(found.margin, whole, rtol=1e-9, atol=1e-12)
-    monkeypatch.setattr("unskew.campaigns.learning.estimate.LOOK_AT", len(pool) // 2)
-    some = judged(method, pool)
+    y[log.m + places] = [1.0 if label == "1" else -1.0 for label in told(rows).values()]
+    np.testing.assert_array_equal(everyone.y, y)
+    order = np.concatenate([np.flatnonzero(log.z), log.m + places])
+    known = np.vstack([log.X, X])
+    whole = model.decision_function(known)
+    whole[order] = leave_one_out(model.expand(known[order]), y[order], method.weights(method.state_), model.posterior_)
+    np.testing.assert_allclose(everyone.margin, whole, rtol=1e-9, atol=1e-12)
+    monkeypatch.setattr(pool_method, "JUDGE", len(X) // 2)
+    some = method.everyone()
     np.testing.assert_array_equal(some.y, y)
     np.testing.assert_allclose(some.margin[order], whole[order], rtol=1e-9, atol=1e-12)
     seen = np.isclose(some.margin[log.m :], whole[log.m :], rtol=1e-9)
-    assert len(pool) // 2 <= np.count_nonzero(seen) < len(pool)
+    assert len(X) // 2 <= np.count_nonzero(seen) < len(X)
     assert expit(some.margin).mean() == pytest.approx(expit(whole).mean(), abs=0.05)
+
+
+def test_what_breaks_the_estimate_is_not_taken_for_a_want_of_labels(folder, clock, monkeypatch):
+    """A round closes without an error only where no label came at random; anything else is said, and it stays open."""
+    with Campaign.open(folder, now=clock) as campaign:
+        campaign.tell(told(campaign.ask(6, by="ann")), by="ann")
+        with monkeypatch.context() as patch:
+            patch.setattr(Unskew, "score", lambda self, X: np.full(X.shape[0], np.nan))
+            with pytest.raises(InputError, match="margin must be finite"):
+                campaign.close_due()
+        assert campaign.status().closed == 0
+    with Campaign.open(folder, now=clock) as campaign:
+        assert campaign.close_due() == 1
+        assert campaign.history()[-1][0] == 6
+
+
+def test_a_pools_own_propensities_are_used(tables, tmp_path):
+    """They go into the weights of labels, and travel with the ledger; without them the log's are read off."""
+    pool = pl.read_parquet(tables / "pool.parquet")
+    own = pool.with_columns(pl.when(pl.col("x0") > 0).then(0.33).otherwise(0.44).alias("q0"))
+    with (
+        make(tables, tmp_path / "own", pool=own) as with_own,
+        make(tables, tmp_path / "none", pool=pool) as without,
+    ):
+        for campaign in (with_own, without):
+            rows = campaign.ask(8, by="ann")
+            assert "q0" not in rows[0].values
+            campaign.tell(told(rows), by="ann")
+        places = [row.place for row in with_own.state.answered()]
+        np.testing.assert_array_equal(with_own.method().rounds_[0].q0, own["q0"].to_numpy()[places])
+        assert not np.isin(without.method().rounds_[0].q0, [0.33, 0.44]).any()
+        assert with_own.state.answered()[0].planned.propensity in (0.33, 0.44)
 
 
 def test_a_campaign_whose_log_has_no_propensities(tables, tmp_path):
@@ -90,7 +121,7 @@ def test_a_campaign_whose_log_has_no_propensities(tables, tmp_path):
     folder = tmp_path / "campaign"
     with make(tables, folder, log=tmp_path / "log.parquet", propensity=None) as campaign:
         for _ in range(2):
-            campaign.tell(told(campaign.ask(8, "ann")), "ann")
+            campaign.tell(told(campaign.ask(8, by="ann")), by="ann")
             campaign.close_due()
         assert all(found.q0_estimated for _, found in campaign.history())
         q0 = np.array(campaign.method().log_.q0)

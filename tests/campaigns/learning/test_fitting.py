@@ -4,21 +4,23 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from campaign_folder import told, truth
 from unskew.campaigns import Campaign
+from unskew.campaigns.learning.fitting import Fitting
 from unskew.errors import StoreError
 
 
 def test_values_in_the_ledger_are_those_of_the_pool(campaign):
     from unskew.campaigns.tables.encoding import from_plain
 
-    rows = campaign.ask(20, "ann")
+    rows = campaign.ask(20, by="ann")
     places = [campaign.row(row.id).place for row in rows]
-    again = from_plain([row.values for row in rows], campaign.settings["types"])
+    again = from_plain([row.values for row in rows], campaign.settings.types)
     assert again.equals(campaign.pool_frame[places].select(again.columns))
 
 
@@ -36,9 +38,10 @@ with Campaign.open(sys.argv[1]) as campaign:
 def test_ledger_and_log_refit_the_very_same_model_elsewhere(folder, tables, clock, tmp_path):
     with Campaign.open(folder, now=clock) as campaign:
         for name in ("ann", "bob", "eve"):
-            rows = campaign.ask(8, name)
-            campaign.tell([*told(rows)[:6], (7, rows[6].id, None)], name)
-        campaign.tell([(1, rows[0].id, "0" if truth(rows[0]) == "1" else "1")], "eve", force_correct=True)
+            rows = campaign.ask(8, by=name)
+            campaign.tell({**told(rows[:6]), rows[6].id: None}, by=name)
+        wrong = "0" if truth(rows[0]) == "1" else "1"
+        campaign.tell({rows[0].id: wrong}, by="eve", force_correct=True)
         campaign.model()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -53,25 +56,25 @@ def test_ledger_and_log_refit_the_very_same_model_elsewhere(folder, tables, cloc
 
     assert refit(elsewhere, "2") == refit(folder, "1")  # the second from its cache, after five fits in another process
     with Campaign.open(elsewhere, now=clock) as moved:
-        assert len(moved.hand_out(2, "ann")) == 1
+        assert len(moved.hand_out(2, by="ann")) == 1
         with pytest.raises(StoreError, match="pool.parquet is missing"):
-            moved.ask(30, "ann")
+            moved.ask(30, by="ann")
 
 
 def test_a_broken_or_missing_cache_is_made_again(folder, clock):
     with Campaign.open(folder, now=clock) as campaign:
-        rows = campaign.ask(6, "ann")
-        campaign.tell(told(rows), "ann")
+        rows = campaign.ask(6, by="ann")
+        campaign.tell(told(rows), by="ann")
         before = campaign.predict(campaign.pool_frame)
     for file in (folder / "cache").iterdir():
         file.write_bytes(file.read_bytes()[:100])
     with Campaign.open(folder, now=clock) as campaign:
         assert campaign.predict(campaign.pool_frame).equals(before)
-        assert len(campaign.ask(4, "ann")) == 4
+        assert len(campaign.ask(4, by="ann")) == 4
     shutil.rmtree(folder / "cache")
     with Campaign.open(folder, now=clock) as campaign:
         assert campaign.predict(campaign.pool_frame).equals(before)
-        assert len(campaign.ask(4, "ann")) == 4
+        assert len(campaign.ask(4, by="ann")) == 4
 
 
 def test_a_pool_in_another_order_is_refused(folder, clock):
@@ -79,35 +82,35 @@ def test_a_pool_in_another_order_is_refused(folder, clock):
     pool = folder / "pool.parquet"
     os.utime(pool)
     with Campaign.open(folder, now=clock) as campaign:
-        assert len(campaign.ask(3, "ann")) == 3
+        assert len(campaign.ask(3, by="ann")) == 3
     assert list((folder / "cache").glob("features-*.npy"))
     pl.read_parquet(pool).sort("x0").write_parquet(pool)
     with Campaign.open(folder, now=clock) as campaign:
         with pytest.raises(StoreError, match=r"pool.parquet is not the file the campaign began with"):
-            campaign.ask(10, "ann")
+            campaign.ask(10, by="ann")
         assert campaign.status().rounds == 1
 
 
 def test_a_pool_is_not_hashed_again_while_its_size_and_time_are_the_same(folder, clock, monkeypatch):
     with Campaign.open(folder, now=clock) as campaign:
-        campaign.ask(3, "ann")
+        campaign.ask(3, by="ann")
     monkeypatch.setattr("unskew.campaigns.folder.digest", lambda path: 1 / 0)
     with Campaign.open(folder, now=clock) as campaign:
-        assert len(campaign.ask(5, "ann")) == 5
+        assert len(campaign.ask(5, by="ann")) == 5
     os.utime(folder / "pool.parquet")
     with Campaign.open(folder, now=clock) as campaign, pytest.raises(ZeroDivisionError):
-        campaign.ask(9, "ann")
+        campaign.ask(9, by="ann")
 
 
 def test_features_of_other_settings_are_not_taken_for_these(folder, clock):
     with Campaign.open(folder, now=clock) as campaign:
-        campaign.settings["pool_sha256"] = "another"
+        other = replace(campaign.settings, pool_sha256="another")
         with pytest.raises(StoreError, match="not the file"):
-            campaign.error()
+            Fitting(campaign.folder, other).error([], [])
     (kept,) = (folder / "cache").glob("features-*.npy")
     kept.rename(kept.with_name("features-of-an-earlier-version.npy"))
     with Campaign.open(folder, now=clock) as campaign:
-        campaign.ask(3, "ann")
+        campaign.ask(3, by="ann")
     assert list((folder / "cache").glob("features-*.npy")) == [kept]
 
 

@@ -9,7 +9,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -17,24 +16,18 @@ from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
+from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger import migrations
+from unskew.campaigns.ledger.events import Answered, Planned, PlannedRow, Skipped
+from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.store import Ledger
 from unskew.errors import InputError, StoreError
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    """An empty store, for one test."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/ledger.sqlite"
-        return
-    server = request.getfixturevalue("postgresql_url")
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield server.replace("/postgres?", f"/{name}?")
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+@pytest.fixture
+def url(store):
+    """An empty store of each kind."""
+    return store
 
 
 @pytest.fixture
@@ -48,26 +41,29 @@ def raw(url):
 
 
 def test_events_come_back_as_written_in_order(ledger):
-    ledger.create("c", {"classes": ["0", "1"], "audit": 0.1})
-    bodies = [{"id": "ä\u0000\U0001f600", "p": 0.1 + 0.2, "none": None, "deep": [{"x": 1e-300}]}, {}]
+    settings = Settings(classes=("0", "1"), drawn=0.3, kinds={"x": "number"})
+    ledger.create("c", settings)
+    values = {"ä\u0000\U0001f600": 0.1 + 0.2, "none": None, "deep": [{"x": 1e-300}]}
+    plan = Planned(1, (PlannedRow("7", 6, "drawn", 0.1 + 0.2, values),), 40, "model")
     with ledger.writing("c") as write:
-        write.append("answered", "ann", bodies[0])
-        assert [e.body for e in write.events()] == bodies[:1]
-        write.append_all([("skipped", "bob", bodies[1])] * 2)
+        write.append(plan)
+        assert [recorded.event for recorded in write.events()] == [plan]
+        write.append(Answered("7", "1"), Skipped("8"), by="bob")
     found = ledger.events("c")
-    assert [e.kind for e in found] == ["answered", "skipped", "skipped"]
-    assert found[0].body == bodies[0] and found[0].actor == "ann"
+    assert [recorded.kind for recorded in found] == ["planned", "answered", "skipped"]
+    assert [recorded.actor for recorded in found] == ["", "bob", "bob"]
+    assert found[0].event == plan and found[1].event == Answered("7", "1")
     assert ledger.events("c", after=found[1].id) == found[2:]
-    assert ledger.settings("c") == {"classes": ["0", "1"], "audit": 0.1}
+    assert ledger.settings("c") == settings
     assert ledger.campaigns() == ["c"]
 
 
 def test_an_exception_undoes_all_of_a_transaction(ledger):
-    ledger.create("c", {})
+    ledger.create("c", Settings())
 
     def fail_half_way():
         with ledger.writing("c") as write:
-            write.append("answered", "ann", {})
+            write.append(Answered("1", "1"), by="ann")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -76,9 +72,9 @@ def test_an_exception_undoes_all_of_a_transaction(ledger):
 
 
 def test_numbers_that_json_lacks_are_refused_before_anything_is_written(ledger):
-    ledger.create("c", {})
+    ledger.create("c", Settings())
     with pytest.raises(Exception, match="JSON compliant"), ledger.writing("c") as write:
-        write.append_all([("answered", "ann", {}), ("answered", "ann", {"p": float("nan")})])
+        write.append(Answered("7", "1"), Planned(1, (PlannedRow("8", 7, "drawn", float("nan"), {}),), 40))
     assert ledger.events("c") == []
 
 
@@ -94,9 +90,9 @@ def test_a_campaign_that_is_not_there(ledger):
     "statement", ["UPDATE events SET actor = 'x'", "DELETE FROM events", "UPDATE campaigns SET id = 'x'"]
 )
 def test_nothing_is_changed_or_deleted(ledger, url, statement):
-    ledger.create("c", {})
+    ledger.create("c", Settings())
     with ledger.writing("c") as write:
-        write.append("answered", "ann", {"id": "1"})
+        write.append(Answered("1", "1"), by="ann")
     before = ledger.events("c")
     engine = raw(url)
     with pytest.raises(DBAPIError, match="append-only"), engine.begin() as connection:
@@ -106,19 +102,19 @@ def test_nothing_is_changed_or_deleted(ledger, url, statement):
 
 
 def test_writers_take_turns_and_ids_commit_in_order(ledger, url):
-    ledger.create("c", {})
+    ledger.create("c", Settings())
 
     def write_some(who):
         with Ledger(url) as own:
             for _ in range(10):
                 with own.writing("c") as write:
                     seen = len(write.events())
-                    write.append("answered", who, {"seen": seen})
+                    write.append(Answered(str(seen), "1"), by=who)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write_some, [f"w{k}" for k in range(8)]))
     found = ledger.events("c")
-    assert [e.body["seen"] for e in found] == list(range(80))
+    assert [int(e.event.id) for e in found] == list(range(80))
     assert [e.id for e in found] == sorted({e.id for e in found})
 
 
@@ -154,7 +150,7 @@ def test_new_files_may_be_opened_by_many_at_once(tmp_path):
 
 def test_a_migration_that_fails_leaves_nothing(url, monkeypatch):
     with Ledger(url) as ledger:
-        ledger.create("c", {})
+        ledger.create("c", Settings())
     bad = ("CREATE TABLE extra (x INTEGER)", "INSERT INTO nowhere VALUES (1)")
     worse = (*migrations.MIGRATIONS, migrations.Migration("9999 bad", bad, bad))
     monkeypatch.setattr("unskew.campaigns.ledger.store.MIGRATIONS", worse)
@@ -181,12 +177,12 @@ def test_a_ledger_of_a_later_version_is_refused(url):
 
 def test_two_campaigns_in_one_store_do_not_mix(ledger):
     for name in "ab":
-        ledger.create(name, {"name": name})
+        ledger.create(name, Settings(label=name))
         with ledger.writing(name) as write:
-            write.append("answered", name, {})
+            write.append(Answered("1", "1"), by=name)
     assert [e.actor for e in ledger.events("b")] == ["b"]
     with pytest.raises(StoreError):
-        ledger.create("a", {})
+        ledger.create("a", Settings())
 
 
 def test_a_server_that_is_not_there():
@@ -220,6 +216,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 FILL = """
 import resource, signal, sys
+from unskew.campaigns.ledger.events import Answered
 from unskew.campaigns.ledger.store import Ledger
 from unskew.errors import StoreError
 ledger = Ledger(sys.argv[1])
@@ -228,7 +225,7 @@ written = 0
 try:
     while written < 10_000:
         with ledger.writing("c") as write:
-            write.append_all([("answered", "ann", {"number": written, "text": "x" * 5000}), ("answered", "ann", {})])
+            write.append(Answered(str(written), "x" * 5000), Answered("last", "1"), by="ann")
         written += 1
 except StoreError as error:
     print(written, error)
@@ -238,14 +235,14 @@ except StoreError as error:
 def test_a_full_disk_is_an_error_and_not_a_broken_store(tmp_path):
     url = f"sqlite:///{tmp_path}/ledger.sqlite"
     with Ledger(url) as ledger:
-        ledger.create("c", {})
+        ledger.create("c", Settings())
     done = subprocess.run([sys.executable, "-c", FILL, url], capture_output=True, text=True, check=True)
     written, _, told = done.stdout.partition(" ")
     assert "Make room on the disk" in told
     with Ledger(url) as ledger:
         assert len(ledger.events("c")) == 2 * int(written) > 0
         with ledger.writing("c") as write:
-            write.append("answered", "ann", {})
+            write.append(Answered("1", "1"), by="ann")
         assert len(ledger.events("c")) == 2 * int(written) + 1
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -253,13 +250,12 @@ def test_a_full_disk_is_an_error_and_not_a_broken_store(tmp_path):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 400_000
 
 
-def test_a_server_that_restarts_is_found_again(ledger, url):
-    if not url.startswith("postgresql"):
-        pytest.skip("a file does not restart")
-    ledger.create("c", {})
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-    assert ledger.events("c") == []
+def test_a_server_that_restarts_is_found_again(postgresql_database):
+    with Ledger(postgresql_database) as ledger:
+        ledger.create("c", Settings())
+        with psycopg.connect(postgresql_database, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        assert ledger.events("c") == []
 
 
 class Proxy:
@@ -297,24 +293,22 @@ class Proxy:
 
 
 @pytest.mark.parametrize("when", ["between transactions", "within one"])
-def test_a_network_that_falls_silent_is_an_error_and_no_wait_without_end(url, when, monkeypatch):
-    if not url.startswith("postgresql"):
-        pytest.skip("a file has no network")
+def test_a_network_that_falls_silent_is_an_error_and_no_wait_without_end(postgresql_database, when, monkeypatch):
     monkeypatch.setattr("unskew.campaigns.ledger.postgresql.SILENCE", 1)
     monkeypatch.setattr("unskew.campaigns.ledger.store.PATIENCE", 2)
-    proxy, said = Proxy(url), []
+    proxy, said = Proxy(postgresql_database), []
 
     def write(ledger):
         try:
             with ledger.writing("c") as writer:
                 if when == "within one":
                     proxy.flowing.clear()
-                writer.append("answered", "ann", {})
+                writer.append(Answered("1", "1"), by="ann")
         except StoreError as error:
             said.append(str(error))
 
     with Ledger(proxy.url) as ledger:
-        ledger.create("c", {})
+        ledger.create("c", Settings())
         if when == "between transactions":
             proxy.flowing.clear()
         thread = threading.Thread(target=write, args=(ledger,), daemon=True)
@@ -324,16 +318,14 @@ def test_a_network_that_falls_silent_is_an_error_and_no_wait_without_end(url, wh
         proxy.flowing.set()
         with ledger.writing("c") as writer:  # nothing is locked
             assert writer.events() == []
-            writer.append("answered", "bob", {})
+            writer.append(Answered("1", "1"), by="bob")
         assert [e.actor for e in ledger.events("c")] == ["bob"]
     proxy.listening.close()
 
 
-def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(url, monkeypatch):
-    if not url.startswith("postgresql"):
-        pytest.skip("a file has no server")
+def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(postgresql_database, monkeypatch):
     monkeypatch.setattr("unskew.campaigns.ledger.store.PATIENCE", 0)  # 5 s for a statement
-    with Ledger(url) as ledger, ledger._engine.connect() as connection:
+    with Ledger(postgresql_database) as ledger, ledger._engine.connect() as connection:
         assert connection.execute(text("SELECT 1 FROM pg_sleep(1)")).scalar() == 1
         with pytest.raises(DBAPIError, match="statement timeout"):
             connection.execute(text("SELECT pg_sleep(20)"))
@@ -342,8 +334,6 @@ def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(url, m
 def test_paths_with_odd_letters(tmp_path):
     folder = Path(tmp_path, "a #1? ü%20")
     folder.mkdir()
-    from unskew.campaigns.folder import Folder
-
-    with Ledger(Folder(folder).url(None)) as ledger:
-        ledger.create("c", {})
+    with Ledger(Folder(folder).store(None)) as ledger:
+        ledger.create("c", Settings())
     assert (folder / "ledger.sqlite").exists()

@@ -50,16 +50,16 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """60 labels by two people, one row skipped, one answer corrected."""
     folder = tmp_path_factory.mktemp("report") / "A & <b>ank"
     made = Campaign.create(
-        folder, log=LOG, pool=POOL, label=LABEL, propensity=PROPENSITY, id=ID, budget=100, audit=0.25
+        folder, log=LOG, pool=POOL, label=LABEL, propensity=PROPENSITY, id=ID, budget=100, drawn=0.25
     )
     known = truth()
     for who in ("ann", "ben"):
-        rows = made.ask(30, who)
-        made.tell([(k, row.id, known[row.id]) for k, row in enumerate(rows)], who)
+        rows = made.ask(30, by=who)
+        made.tell({row.id: known[row.id] for row in rows}, by=who)
         made.close_due()
-    first = made.ask(1, "ann")[0]
-    made.skip(first.id, "ann")
-    made.tell([(1, rows[0].id, next(c for c in ("yes", "no") if c != known[rows[0].id]))], "ann", force_correct=True)
+    first = made.ask(1, by="ann")[0]
+    made.skip(first.id, by="ann")
+    made.tell({rows[0].id: next(c for c in ("yes", "no") if c != known[rows[0].id])}, by="ann", force_correct=True)
     made.close_due()
     return made
 
@@ -77,8 +77,11 @@ def test_it_says_everything_and_needs_nothing(campaign: Campaign, tmp_path: Path
     assert headline in page.text
     for words in (
         "A & <b>ank", "60 of 100", "1 skipped", "2 people", "employment is not permanent",
-        "given , in the column granted_with", "holds 1 , as it should", "customer_since (date)", "Assumed", "Not for",
-        campaign.settings["log_sha256"], campaign.method().log_.classes[1], "right where it says “yes”",
+        "given , in the column granted_with", "contains 1 , as it should", "customer_since (date)",
+        "Assumptions", "Not intended for",
+        campaign.settings.log_sha256, campaign.method().log_.classes[1],
+        "precision: share of predicted “yes” that are right",
+        "recall: share of actual “yes” found",
     ):  # fmt: skip
         assert words in page.text
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
@@ -87,14 +90,14 @@ def test_it_says_everything_and_needs_nothing(campaign: Campaign, tmp_path: Path
 def test_its_counts_are_those_of_the_ledger(campaign: Campaign) -> None:
     facts = gather(campaign)
     answered = campaign.state.answered()
-    assert sum(facts["rules"].values()) == 60
-    assert sum(spot.chosen for spot in facts["spots"]) <= facts["rules"]["chosen"]
+    assert sum(facts["reasons"].values()) == 60
+    assert sum(spot.chosen for spot in facts["spots"]) <= facts["reasons"]["chosen"]
     inside = facts["spots"][0]
     assert inside.share_before < inside.share_now < inside.population_share
-    assert {worker.name: sum(worker.labels.values()) for worker in facts["workers"]} == {
+    assert {worker["name"]: sum(worker["labels"].values()) for worker in facts["workers"]} == {
         name: sum(row.by == name for row in answered) for name in ("ann", "ben")
     }
-    assert {worker.name: (worker.skipped, worker.corrections) for worker in facts["workers"]} == {
+    assert {worker["name"]: (worker["skipped"], worker["corrections"]) for worker in facts["workers"]} == {
         "ann": (1, 1),
         "ben": (0, 0),
     }
@@ -113,18 +116,18 @@ def test_before_the_first_label_and_with_estimated_propensities(tmp_path: Path) 
     with made:
         write_report(made, tmp_path / "report.html")
     text = Page((tmp_path / "report.html").read_text()).text
-    assert "Propensities were estimated, not recorded." in text and "Nobody yet." in text
+    assert "Propensities were estimated, not recorded." in text and "Nobody has labelled yet." in text
     assert "from 0 labels of 10" in text
 
 
 def test_a_campaign_that_was_skipped_through_is_not_called_done(tables: Path, tmp_path: Path) -> None:
     with make(tables, tmp_path / "skipped", budget=30) as campaign:
-        rows = campaign.ask(5, "ann")
-        campaign.tell([(k, row.id, "1") for k, row in enumerate(rows)], "ann")
-        while rows := campaign.ask(25, "eve"):
-            campaign.tell([(k, row.id, None) for k, row in enumerate(rows)], "eve")
+        rows = campaign.ask(5, by="ann")
+        campaign.tell({row.id: "1" for row in rows}, by="ann")
+        while rows := campaign.ask(25, by="eve"):
+            campaign.tell({row.id: None for row in rows}, by="eve")
         headline = write_report(campaign, tmp_path / "report.html")
-    told = "from 5 labels of 30. No row is left: 395 were skipped, 5 of 30 labels spent."
+    told = "from 5 labels of 30. No row is left: 395 were skipped, and 5 of 30 labels were given."
     assert headline.endswith(told)
     text = Page((tmp_path / "report.html").read_text()).text
     assert told in text and "eve 0 0 395 0" in text

@@ -1,7 +1,7 @@
-"""Where the population is and the labels are not, in rules a person can read.
+"""Regions with many rows and few labels, described by rules that a person can read.
 
-A shallow tree tells labelled from unlabelled rows. It is grown on one half of the rows, and a split, or a blind
-spot, that the other half does not bear out is dropped: a log labelled evenly has none.
+A shallow tree separates labelled from unlabelled rows. It is grown on one half of the rows. A split or a blind spot
+that the other half does not confirm is dropped, so a log that was labelled evenly has none.
 """
 
 import math
@@ -19,21 +19,21 @@ from unskew.rows import Bools, Floats
 
 DEPTH = 3
 LEAST_SHARE = 0.02
-"""Of the rows, in a region."""
+"""The smallest share of the rows that a region may have."""
 
 BEYOND_NOISE = 2.5
-"""Standard errors, in the half of the rows that did not grow the tree."""
+"""By how many standard errors a rate must differ, in the half of the rows that did not grow the tree."""
 
 MAY_MOVE = 0.005
-"""Share of the rows that may change sides for the sake of a round number."""
+"""The share of the rows that may change sides so that a threshold becomes a round number."""
 
 MOST_ROWS = 100_000
-"""The tree looks at so many rows, drawn at random; shares are those of all."""
+"""The most rows that the tree sees, drawn at random; shares are counted over all rows."""
 
 
 @dataclass(frozen=True)
 class BlindSpot:
-    """A region, and how much of the population and of the labels is in it."""
+    """A region, and its shares of the population and of the labels."""
 
     rule: Rule
     rows: int
@@ -47,7 +47,7 @@ class BlindSpot:
 
     @property
     def gap(self) -> float:
-        """Share of all labels that would have to be elsewhere for this region to have its due."""
+        """The share of all labels that this region lacks to be fairly covered."""
         return self.population_share - self.label_share
 
     def as_dict(self) -> dict[str, Any]:
@@ -66,20 +66,20 @@ class BlindSpot:
 def blind_spots(
     frame: pl.DataFrame, kinds: Mapping[str, str], labelled: Bools, *, max_rules: int = 8, seed: int = 0
 ) -> list[BlindSpot]:
-    """Regions with less than their share of labels, the largest gap first. They do not overlap.
+    """Regions with less than their share of the labels, the largest gap first. They do not overlap.
 
     Parameters
     ----------
     frame : frame
         The population: every row, labelled or not.
     kinds : mapping
-        Columns rules may speak of, and what they hold, as `files.kinds` says.
+        The columns that rules may use, and what they hold (`files.kinds`).
     labelled : array of bool
         Which of the rows have a label.
     max_rules : int
-        The most there can be.
+        The largest number of regions.
     seed : int
-        Decides the halves.
+        Decides how the rows are halved.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def blind_spots(
 
 
 def coverage(rules: Sequence[Rule], frame: pl.DataFrame, labelled: Bools) -> list[BlindSpot]:
-    """The same regions in another frame, or with other labels: a campaign's blind spots before and after."""
+    """The same regions in another frame or with other labels, such as a campaign's blind spots before and after."""
     total = max(int(labelled.sum()), 1)
     spots = []
     for rule in rules:
@@ -125,7 +125,7 @@ def coverage(rules: Sequence[Rule], frame: pl.DataFrame, labelled: Bools) -> lis
 
 
 def _columns(frame: pl.DataFrame, kinds: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], Floats]:
-    """What the tree sees: (column, kind, category or "") and numbers; 0 or 1 for each of the commonest categories."""
+    """What the tree sees: (column, kind, category or "") and numbers, which are 0 or 1 for the commonest categories."""
     names: list[tuple[str, str, str]] = []
     columns: list[Floats] = []
     for name, kind in kinds.items():
@@ -140,12 +140,12 @@ def _columns(frame: pl.DataFrame, kinds: Mapping[str, str]) -> tuple[list[tuple[
         for value in counts["value"][:MOST_CATEGORIES]:
             names.append((name, kind, value))
             columns.append((plain == value).cast(pl.Float64).to_numpy())
-    # the trees count in float32, whose largest number is 3e38
+    # trees use float32, whose largest number is 3e38
     return names, np.clip(np.column_stack(columns), -1e38, 1e38) if columns else np.empty((frame.height, 0))
 
 
 class _Regions:
-    """The leaves of a tree as rules, with splits undone that held-out rows do not bear out."""
+    """The leaves of a tree as rules. Splits that held-out rows do not confirm are undone."""
 
     def __init__(self, tree: Any, names: list[tuple[str, str, str]], X: Floats, held: Floats, labelled: Bools) -> None:
         self.tree, self.names, self.X, self.held, self.labelled = tree, names, X, held, labelled
@@ -176,7 +176,7 @@ class _Regions:
         return parts[0] + parts[1]
 
     def _cut(self, feature: int, threshold: float) -> float:
-        """A round number that parts the column's values as the threshold does, but for a few rows in a thousand."""
+        """A round number that splits the column's values as the threshold does, but for a few rows in a thousand."""
         values = np.sort(self.X[:, feature])
         values = values[~np.isnan(values)]
         k = int(np.searchsorted(values, threshold, side="right"))
@@ -216,7 +216,7 @@ class _Regions:
 
 
 def _apart(labelled: Bools, rate: float) -> float:
-    """By how many standard errors the share of labelled rows differs from a rate."""
+    """The number of standard errors by which the share of labelled rows differs from a rate."""
     if not len(labelled):
         return 0.0
     return (float(labelled.mean()) - rate) / math.sqrt(max(rate * (1.0 - rate), 1e-12) / len(labelled))

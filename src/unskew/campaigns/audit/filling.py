@@ -1,4 +1,4 @@
-"""How a campaign's labels come to lie in the blind spots of its log."""
+"""How a campaign's labels fill the blind spots of its log."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from unskew.campaigns.ledger.state import Row
 
 @dataclass(frozen=True)
 class Filled:
-    """A blind spot of the log in everyone, the rows of log and pool together, and the labels it has got.
+    """A blind spot of the log, counted in everyone (log and pool together), and the labels it has now.
 
-    `all_rows`, `all_log_labels` and `all_labels` count everyone, and all labels then and now.
+    `all_rows` is the number of rows of everyone, `all_log_labels` and `all_labels` the number of labels before and now.
     """
 
     rule: str
     rows: int
     log_labels: int
     chosen: int
-    audit: int
+    drawn: int
     all_rows: int
     all_log_labels: int
     all_labels: int
 
     @property
     def labels(self) -> int:
-        """Its labels now."""
-        return self.log_labels + self.chosen + self.audit
+        """The number of its labels now."""
+        return self.log_labels + self.chosen + self.drawn
 
     @property
     def population_share(self) -> float:
@@ -37,27 +37,27 @@ class Filled:
 
     @property
     def share_before(self) -> float:
-        """Of the log's labels."""
+        """Its share of the log's labels."""
         return self.log_labels / max(self.all_log_labels, 1)
 
     @property
     def share_now(self) -> float:
-        """Of all labels."""
+        """Its share of all labels."""
         return self.labels / max(self.all_labels, 1)
 
     @property
     def rate_before(self) -> float:
-        """Of its rows, those with a label in the log."""
+        """The share of its rows with a label in the log."""
         return self.log_labels / max(self.rows, 1)
 
     @property
     def rate_now(self) -> float:
-        """Of its rows, those with a label now."""
+        """The share of its rows with a label now."""
         return self.labels / max(self.rows, 1)
 
 
 class BlindSpots:
-    """The blind spots of a campaign's log, found once: they stay the same, whatever is answered."""
+    """The blind spots of a campaign's log, found once: they stay the same whatever is answered."""
 
     def __init__(
         self, log: pl.DataFrame, pool: pl.DataFrame, kinds: Mapping[str, str], label: str, *, most: int = 8
@@ -69,10 +69,10 @@ class BlindSpots:
 
     def filled(self, answered: Iterable[Row]) -> list[Filled]:
         """The spots, the largest gap in the log first, with the labels of these answers."""
-        places: dict[str, list[int]] = {"chosen": [], "audit": []}
+        places: dict[str, list[int]] = {"chosen": [], "drawn": []}
         for row in answered:
-            places[row.rule].append(row.place)
-        chosen, audit = (np.array(places[rule], dtype=np.intp) for rule in ("chosen", "audit"))
+            places[row.reason].append(row.place)
+        chosen, drawn = (np.array(found, dtype=np.intp) for found in places.values())
         before = int(self._known.sum())
         return [
             Filled(
@@ -80,10 +80,10 @@ class BlindSpots:
                 rows=int(log.sum() + pool.sum()),
                 log_labels=int(log[self._known].sum()),
                 chosen=int(pool[chosen].sum()),
-                audit=int(pool[audit].sum()),
+                drawn=int(pool[drawn].sum()),
                 all_rows=self._everyone,
                 all_log_labels=before,
-                all_labels=before + len(chosen) + len(audit),
+                all_labels=before + len(chosen) + len(drawn),
             )
             for rule, log, pool in self._inside
         ]

@@ -1,4 +1,4 @@
-"""How skewed is this log? Everything `unskew audit` says, from one file."""
+"""How skewed is a log? Everything that `unskew audit` reports, from one table."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,33 +22,33 @@ from unskew.sampling.diagnostics import Diagnostics, diagnose
 from unskew.sampling.propensity import estimated_log
 
 MOST_ROWS = 20_000
-"""Models see so many rows of a larger log, drawn at random; counts and blind spots are those of all."""
+"""The most rows that models see, drawn at random; counts and blind spots use all rows."""
 
 FEW = 10
-"""With fewer labels of a class no error is estimated."""
+"""With fewer labels of a class than this, no error is estimated."""
 
 
 @dataclass(frozen=True)
 class LogAudit:
-    """What a log shows about itself.
+    """What a log reveals about itself.
 
     Attributes
     ----------
     rows, labels : int
     classes : dict
-        Each class and how many labels it has, the negative one first.
+        Each class and its number of labels, the negative class first.
     columns : dict
-        The columns learnt from, and what they hold.
+        The columns that models learn from, and what they hold.
     left_out : dict
-        The others but label, propensity and id, and why.
+        The other columns, except label, propensity and id, and why they are left out.
     modelled_rows : int
-        On how many rows propensities and errors rest.
+        The number of rows on which propensities and errors rest.
     diagnostics : Diagnostics
         Overlap, effective sample size, E[z/q0] = 1 and calibration.
     apparent : PopulationEstimate
-        Error of the naive model, fitted to the labels as they are, on rows like the labelled ones.
+        The error, on rows like the labelled ones, of the naive model, which is fitted to the labels as they are.
     naive, weighted : PopulationEstimate
-        Errors on everyone, of the naive model and of the one fitted with weights 1/q0.
+        The errors on everyone of the naive model, and of the model fitted with weights 1/q0.
     blind_spots : tuple of BlindSpot
     warnings : tuple of str
     """
@@ -92,17 +92,17 @@ class LogAudit:
 
 
 def audit_log(
-    log: str | Path | pl.DataFrame,
+    log: str | Path | pl.DataFrame | Any,
     label: str,
     propensity: str | None = None,
     id: str | None = None,
     *,
     seed: int = 0,
 ) -> LogAudit:
-    """Look at a log: who has a label, who has none, and what that does to a model.
+    """Examine a log: who has a label, who has none, and what that does to a model.
 
-    Without a propensity column, propensities are estimated from the columns; the audit then holds only as far as these
-    say what decided who was labelled.
+    The log is a file, or a Polars or pandas frame. Without a propensity column, propensities are estimated from the
+    other columns. The audit is then right only if these columns hold everything that decided who was labelled.
 
     >>> rng = np.random.default_rng(0)
     >>> x, w = rng.normal(size=(2, 2000)); q0 = np.where(x > 0, 0.9, 0.1)
@@ -111,7 +111,7 @@ def audit_log(
     >>> [str(spot.rule) for spot in found.blind_spots], bool(found.naive.value > found.apparent.value)
     (['x < 0'], True)
     """
-    frame = log if isinstance(log, pl.DataFrame) else read_table(log, text=() if id is None else (id,))
+    frame = read_table(log, text=() if id is None else (id,), name="the log")
     pair = check_log(frame, label, propensity, id)
     every = kinds(frame)
     learnt = {name: every[name] for name in feature_columns(frame, label, propensity, id)}
@@ -155,7 +155,7 @@ def audit_log(
 
 
 def _margins(data: LoggedData, v: Floats, seed: int) -> Floats:
-    """Margins of a model fitted with weights v: of labelled rows, those it would have without their label."""
+    """Margins of a model fitted with weights v. A labelled row gets the margin it would have without its label."""
     model = BayesianLogistic(random_state=seed).prepare(data.X, data.classes)
     model.update(data.revealed_X, data.revealed_y, v, choose=True)
     margin = model.decision_function(data.X)
@@ -171,35 +171,35 @@ def _left_out(
 
 
 def _warnings(found: LogAudit) -> list[str]:
-    """What a reader should not miss, in words."""
+    """What a reader should not miss, in sentences."""
     d, said = found.diagnostics, []
     if d.q0_estimated:
         said.append(
-            "No propensity column was named, so propensities were estimated. What rests on them holds only if the "
-            "columns say all that decided who got a label."
+            "No propensity column was named, so propensities were estimated. Results that rest on them hold only if "
+            "the columns include everything that decided who got a label."
         )
     if not d.one_inside:
         said.append(
-            f"The mean of z/q0 should be 1 and is {d.mean_weight:.2f}, more than chance explains: the propensities do "
-            "not fit the log."
+            f"The mean of z/q0 should be 1 and is {d.mean_weight:.2f}, which chance does not explain: the propensities "
+            "do not fit the log."
         )
     if d.calibration_error > 2.0 * d.calibration_error_by_chance + 0.01:
         said.append(
-            f"Propensities and reveal rates differ by {100 * d.calibration_error:.1f} points on average, where chance "
-            f"would show {100 * d.calibration_error_by_chance:.1f}: weights made of them mislead."
+            f"Propensities and reveal rates differ by {100 * d.calibration_error:.1f} points on average, where "
+            f"chance alone would give {100 * d.calibration_error_by_chance:.1f}: weights based on them mislead."
         )
     if d.below_0_01 > 0.0:
         said.append(
-            f"{100 * d.below_0_01:.1f} % of the rows had a chance below 1 in 100 of a label: what is said about them "
-            "rests on very few labels, or on none."
+            f"{100 * d.below_0_01:.1f} % of the rows had a chance of a label below 1 in 100: conclusions about them "
+            "rest on very few labels, or on none."
         )
     if d.effective_labels < 0.3 * d.revealed:
         said.append(
-            f"Weighted to stand for everyone, {d.revealed:,} labels are worth only {d.effective_labels:,.0f} of equal "
-            "weight."
+            f"After reweighting, {d.revealed:,} labels carry as much information as about {d.effective_labels:,.0f} "
+            "drawn at random."
         )
     said += [
-        f"No label at all where {spot.rule}: only labels from there can tell about it, no weighting."
+        f"There is no label at all where {spot.rule}. Weighting cannot help there; only new labels can."
         for spot in found.blind_spots
         if not spot.labels
     ]

@@ -1,4 +1,4 @@
-"""Regions of a population as a person would say them: "income < 2300 and region is north"."""
+"""Regions of a population in words: "income < 2300 and region is north"."""
 
 import datetime
 import math
@@ -23,11 +23,11 @@ class Condition:
     ----------
     column, kind : str
     low, high : float or None
-        Of numbers, booleans (0 and 1) and dates (days since 1970): low <= value < high; None is no end.
+        For numbers, booleans (0 and 1) and dates (days since 1970): low <= value < high; None means no limit.
     known, missing : bool
-        Whether rows with a value are meant, and rows without.
+        Whether the condition includes rows with a value, and rows without.
     values : tuple of str
-        Of categories: these, or any but these.
+        For categories: these values or, if `negated`, any others.
     negated : bool
     """
 
@@ -41,7 +41,7 @@ class Condition:
     negated: bool = False
 
     def mask(self, frame: pl.DataFrame) -> Bools:
-        """Which rows are meant."""
+        """Which rows meet the condition."""
         column = plain_column(frame[self.column], self.kind)
         if self.kind == "category":
             return np.asarray(column.is_in(list(self.values)).to_numpy() != self.negated)
@@ -76,7 +76,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """Conditions that all hold; without any, everyone.
+    """Conditions that must all hold; without any, everyone.
 
     >>> rule = Rule((Condition("income", "number", high=2300.0), Condition("region", "category", values=("north",))))
     >>> print(rule)
@@ -110,7 +110,7 @@ class Rule:
 
 
 def roundest(below: float, above: float) -> float:
-    """The number of fewest digits that parts two values: below < it <= above.
+    """The number with the fewest digits that separates two values: below < it <= above.
 
     >>> roundest(2291.7, 2308.2), roundest(0.1234, 0.1239), roundest(4, 5)
     (2300.0, 0.1236, 5.0)
@@ -126,7 +126,7 @@ def roundest(below: float, above: float) -> float:
 
 
 def roundest_day(below: float, above: float) -> float:
-    """The same of days since 1970: the first of a year, of a month, a day, or the very moment.
+    """The same for days since 1970: the first day of a year, of a month, any day, or the exact moment.
 
     >>> _day(roundest_day(19700.0, 19800.0)), _day(roundest_day(19700.0, 19710.0)), _day(roundest_day(19700.2, 19700.5))
     ('2024-01-01', '2023-12-10', '2023-12-09 12:00')

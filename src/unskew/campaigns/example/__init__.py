@@ -1,16 +1,16 @@
-"""A simulated bank's log and pool as files, and the truth about them kept apart: for the demo and the tutorial."""
+"""A simulated bank's log and pool as files, and apart from them the truth: for the demo and the tutorial."""
 
 from pathlib import Path
 
 import polars as pl
 
-from unskew.campaigns.folder import put
 from unskew.errors import InputError
+from unskew.writing import put_bytes
 
 FOLDER = Path(__file__).parent
 LOG, POOL, TRUTH = (FOLDER / name for name in ("log.csv", "pool.csv", "truth.csv"))
 LABEL, PROPENSITY, ID = "repaid", "granted_with", "application"
-"""Columns, as `start` is told about them."""
+"""The columns to name in `start`."""
 
 
 def copy_files(folder: Path) -> list[Path]:
@@ -21,19 +21,14 @@ def copy_files(folder: Path) -> list[Path]:
         if path.exists():
             raise InputError(f"{path} exists already. Name another folder, or remove it.")
     for file, path in zip((LOG, POOL, TRUTH), copies, strict=True):
-        content = file.read_bytes()
-        put(path, lambda beside, content=content: _write(beside, content))  # type: ignore[misc]
+        put_bytes(path, file.read_bytes())
     return copies
 
 
 def truth() -> dict[str, str]:
-    """What each applicant of log and pool did, or would have done: known because the bank is simulated.
+    """What each applicant in log and pool did, or would have done. It is known because the bank is simulated.
 
     >>> len(truth())
     4000
     """
     return dict(pl.read_csv(TRUTH).iter_rows())
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)

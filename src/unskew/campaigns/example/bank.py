@@ -1,8 +1,8 @@
-"""The simulated bank whose files lie beside this one; `python -m unskew.campaigns.example.bank` makes them again.
+"""The simulated bank whose files are in this folder; `python -m unskew.campaigns.example.bank` makes them again.
 
 No person or bank is behind them: every number is drawn here. The officer lends mostly to well paid permanent staff,
-nearly all of whom repay, whatever they owe. Among all others, debt is what breaks people. The log shows almost only
-the first kind, so a model of it calls nearly everyone safe.
+nearly all of whom repay, whatever they owe. Among all others, debt decides who repays. The log shows almost only
+people of the first kind, so a model of it calls nearly everyone safe.
 """
 
 from datetime import date, timedelta
@@ -17,11 +17,11 @@ EMPLOYMENT = ("permanent", "temporary", "self-employed", "none")
 REGIONS = ("north", "east", "south", "west")
 PURPOSES = ("car", "home", "business", "other")
 LEAST, MOST = 0.02, 0.95
-"""The officer's chances of lending: now and then to anyone, never for certain."""
+"""The smallest and largest chance that the officer lends: nobody is excluded, and nobody is certain."""
 
 
 def applicants(rows: int, seed: int = 5) -> pl.DataFrame:
-    """Applicants in the order in which they came, with the officer's chance of lending and what is never all known.
+    """Applicants in order of arrival, with the chance that the officer lends, and whether they would repay.
 
     >>> frame = applicants(1000)
     >>> frame["repaid"].unique().sort().to_list(), frame["granted_with"].max()
@@ -69,7 +69,7 @@ def applicants(rows: int, seed: int = 5) -> pl.DataFrame:
 
 
 def write(folder: Path) -> None:
-    """The log (outcomes of granted loans only), the pool (no outcome), and apart from them the truth about both."""
+    """Write the log (outcomes of granted loans only), the pool (no outcomes), and the truth about both."""
     rows = applicants(LOG_ROWS + POOL_ROWS)
     granted = np.random.default_rng(6).random(LOG_ROWS) < rows["granted_with"][:LOG_ROWS].to_numpy()
     log = rows[:LOG_ROWS].with_columns(repaid=pl.when(pl.Series(granted)).then("repaid"))

@@ -11,17 +11,17 @@ from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, truth
 from unskew.estimation.population import PopulationEstimate
 
-BUDGET, ROUND, AUDIT = 300, 30, 0.25
-"""Labels, rows a round, and the share drawn at random."""
+BUDGET, ROUND, DRAWN = 300, 30, 0.25
+"""The number of labels, the number of rows in a round, and the share of labels drawn at random."""
 
 PEOPLE = ("ann", "ben")
 SKIPPED = 0.04
-"""Share of the rows that nobody can answer, whatever their label."""
+"""The share of the rows that nobody can answer, whatever their label."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Where the campaign stands: labels so far, the error as estimated from them, and as it is."""
+    """Where the campaign stands: the number of labels, the error estimated from them, and the true error."""
 
     labels: int
     skipped: int
@@ -30,30 +30,30 @@ class Step:
 
 
 def look() -> LogAudit:
-    """What the log shows about itself."""
+    """Audit the log."""
     return audit_log(LOG, LABEL, PROPENSITY, ID)
 
 
 def begin(folder: Path, seed: int = 0) -> Campaign:
     """The campaign, before its first label."""
     return Campaign.create(
-        folder, log=LOG, pool=POOL, label=LABEL, propensity=PROPENSITY, id=ID, budget=BUDGET, audit=AUDIT, seed=seed
+        folder, log=LOG, pool=POOL, label=LABEL, propensity=PROPENSITY, id=ID, budget=BUDGET, drawn=DRAWN, seed=seed
     )
 
 
 def steps(campaign: Campaign, seed: int = 0) -> Iterator[Step]:
-    """Ask and tell in turn until the budget is spent; a step before the first round, and one after each."""
+    """Ask and tell until the budget is spent. There is a step before the first round, and one after each."""
     known = truth()
     rng = np.random.default_rng([seed, 1])
     yield _step(campaign, known)
     for turn in range(10 * BUDGET):
         who = PEOPLE[turn % len(PEOPLE)]
-        rows = campaign.ask(ROUND, who)
+        rows = campaign.ask(ROUND, by=who)
         if not rows:
             return
         skipped = rng.random(len(rows)) < SKIPPED
-        said = [None if skip else known[row.id] for row, skip in zip(rows, skipped, strict=True)]
-        campaign.tell([(k, row.id, label) for k, (row, label) in enumerate(zip(rows, said, strict=True), 1)], who)
+        answers = {row.id: None if skip else known[row.id] for row, skip in zip(rows, skipped, strict=True)}
+        campaign.tell(answers, by=who)
         campaign.close_due()
         yield _step(campaign, known)
 

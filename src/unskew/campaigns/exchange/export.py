@@ -1,4 +1,4 @@
-"""What a campaign leaves behind for others: the model as one object and as ONNX, and the ledger as a table."""
+"""A campaign's results for others: the model as one object and as ONNX, and the ledger as a table."""
 
 import json
 import os
@@ -14,9 +14,9 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from unskew.campaigns.campaign import Campaign
-from unskew.campaigns.folder import put
-from unskew.campaigns.ledger.store import Event
+from unskew.campaigns.ledger.events import Event, Leased, Planned, Recorded
 from unskew.errors import InputError, StoreError
+from unskew.writing import put
 
 FILES = ("model.joblib", "model.onnx", "ledger.parquet")
 
@@ -29,7 +29,7 @@ LEDGER = pl.Schema(
         "round": pl.Int64,
         "id": pl.String,
         "place": pl.Int64,
-        "rule": pl.String,
+        "reason": pl.String,
         "probability": pl.Float64,
         "label": pl.String,
         "was": pl.String,
@@ -40,7 +40,7 @@ LEDGER = pl.Schema(
 
 @dataclass(frozen=True)
 class Exported:
-    """The files that were written, and why there is no `model.onnx` among them, if there is none."""
+    """The files that were written and, if `model.onnx` is not among them, the reason."""
 
     files: list[Path]
     no_onnx: str | None
@@ -49,14 +49,14 @@ class Exported:
 def export(campaign: Campaign, folder: Path | str) -> Exported:
     """Write `model.joblib`, `model.onnx` where that is possible, and `ledger.parquet` into a folder.
 
-    All are written aside first and then moved, so that a full disk leaves what was there. A `model.onnx` of an
-    earlier export goes where there can be none now: it would be another model than the one beside it.
+    All are written to a temporary folder first and then moved, so that a full disk leaves the old files in place. If
+    no ONNX file can be written, that of an earlier export is removed: it would differ from the model beside it.
     """
     out = Path(folder)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{out} cannot be made: {error.strerror}. Choose another folder.") from None
+        raise InputError(f"{out} cannot be created: {error.strerror}. Choose another folder.") from None
     pipeline = campaign.model()
     table = ledger_frame(campaign.ledger.events(campaign.id))
     content, reason = _onnx(pipeline)
@@ -80,52 +80,53 @@ def export(campaign: Campaign, folder: Path | str) -> Exported:
 def _onnx(pipeline: Pipeline) -> tuple[bytes | None, str | None]:
     """The pipeline as ONNX, or why not."""
     try:
-        from unskew.campaigns.exchange.onnx import to_onnx
+        from unskew.campaigns.exchange.onnx import NotConvertible, to_onnx  # an optional dependency
     except ImportError:
         return None, "skl2onnx is not installed. Install it with: pip install 'unskew[onnx]'"
     try:
         return to_onnx(pipeline), None
-    except InputError as error:
+    except NotConvertible as error:
         return None, str(error)
-    except Exception as error:  # skl2onnx raises whatever it likes on what it cannot convert
+    except Exception as error:  # skl2onnx has no error type of its own for what it cannot convert
         return None, f"skl2onnx cannot convert it: {' '.join(str(error).split())[:200]}"
 
 
-def ledger_frame(events: Iterable[Event]) -> pl.DataFrame:
-    """The ledger as a table: one row for each event and row of the pool it is about.
+def ledger_frame(events: Iterable[Recorded]) -> pl.DataFrame:
+    """The ledger as a table: one row for each event and each row of the pool that the event is about.
 
-    Round, rule and probability stand beside every lease, answer, skip and correction, so that the labels with the
-    probabilities they were asked with are those rows whose `kind` is "answered" or "corrected". `details` is the
-    rest of the event as JSON: on a planned row the values it was shown with.
+    Every lease, answer, skip and correction has the round, reason and probability of its row beside it. So the labels,
+    with the probabilities with which they were asked for, are the rows whose `kind` is "answered" or "corrected".
+    `details` is the rest of the event as JSON: for a planned row, the values that people are shown.
 
-    >>> planned = {"id": "17", "place": 16, "rule": "audit", "probability": 0.05, "values": {"income": 1.5}}
-    >>> events = [Event(2, "2026-11-15T10:00:00+00:00", "planned", "ann", {"round": 1, "rows": [planned], "rest": 20}),
-    ...           Event(3, "2026-11-15T10:01:00+00:00", "answered", "ann", {"id": "17", "label": "repaid"})]
-    >>> frame = ledger_frame(events)
-    >>> frame.select("event", "kind", "actor", "round", "id", "probability", "label").rows()
-    [(2, 'planned', 'ann', 1, '17', 0.05, None), (3, 'answered', 'ann', 1, '17', 0.05, 'repaid')]
+    >>> from unskew.campaigns.ledger.events import Answered, PlannedRow
+    >>> row = PlannedRow("17", 16, "drawn", 0.05, {"income": 1.5})
+    >>> frame = ledger_frame([Recorded(2, "2026-11-15T10:00:00+00:00", "", Planned(1, (row,), 20)),
+    ...                       Recorded(3, "2026-11-15T10:01:00+00:00", "ann", Answered("17", "repaid"))])
+    >>> frame.select("event", "kind", "actor", "round", "id", "reason", "probability", "label").rows()
+    [(2, 'planned', '', 1, '17', 'drawn', 0.05, None), (3, 'answered', 'ann', 1, '17', 'drawn', 0.05, 'repaid')]
     """
     asked: dict[str, dict[str, Any]] = {}
     rows = []
-    for event in events:
-        for about in _about(event):
-            if event.kind == "planned":
-                asked[about["id"]] = {key: about[key] for key in ("round", "place", "rule", "probability")}
+    for recorded in events:
+        for about in _about(recorded.event):
+            if recorded.kind == Planned.kind:
+                asked[about["id"]] = {key: about[key] for key in ("round", "place", "reason", "probability")}
             known = {**asked.get(about.get("id", ""), {}), **about}
             rest = {key: value for key, value in known.items() if key not in LEDGER}
-            one = {"event": event.id, "at": event.at, "kind": event.kind, "actor": event.actor, **known}
-            one["details"] = json.dumps(rest) if rest else None
+            one = {"event": recorded.id, "at": recorded.at, "kind": recorded.kind, "actor": recorded.actor}
+            one |= {**known, "details": json.dumps(rest) if rest else None}
             rows.append([one.get(name) for name in LEDGER])
     frame = pl.DataFrame(rows, schema=LEDGER, orient="row")
     return frame.with_columns(pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC"))
 
 
 def _about(event: Event) -> Iterator[dict[str, Any]]:
-    """The body of an event, once for each row of the pool it is about; tokens stay where they are."""
-    body = {key: value for key, value in event.body.items() if key not in ("rows", "ids", "token_sha256")}
-    if event.kind == "planned":
-        yield from ({**body, **row} for row in event.body["rows"])
-    elif event.kind == "leased":
-        yield from ({**body, "id": id} for id in event.body["ids"])
+    """The body of an event, once for each row of the pool it is about. Hashes of tokens are left out."""
+    whole = event.as_body()
+    body = {key: value for key, value in whole.items() if key not in ("rows", "ids", "token_sha256")}
+    if isinstance(event, Planned):
+        yield from ({**body, **row} for row in whole["rows"])
+    elif isinstance(event, Leased):
+        yield from ({**body, "id": id} for id in event.ids)
     else:
         yield body

@@ -2,58 +2,61 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from unskew.campaigns.exchange import label_studio
-from unskew.campaigns.ledger.state import Asked
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.state import Row
 from unskew.campaigns.tables.csv_text import LARGEST_CELL
-from unskew.campaigns.telling import Record, Unread
+from unskew.campaigns.telling import Line, NotAnswers, Unread, label_text
 from unskew.errors import InputError, unknown
 
 FORMS = ("csv", "jsonl", "label-studio")
 SKIP = "skip"
-"""Written instead of a label where nobody can tell."""
+"""Written in place of a label where nobody can tell."""
 
 
-def id_column(settings: Mapping[str, Any]) -> str:
-    """The heading over the ids: the pool's own, or one that no column of the pool has."""
-    named = settings["id"]
-    return str(named) if named is not None else "unskew_id" if "id" in (*settings["types"], settings["label"]) else "id"
+def id_column(settings: Settings) -> str:
+    """The heading of the ids: the pool's own, or one that no column of the pool has."""
+    if settings.id is not None:
+        return settings.id
+    return "unskew_id" if "id" in (*settings.types, settings.label) else "id"
 
 
-def written(asked: Sequence[Asked], settings: Mapping[str, Any], form: str = "csv") -> str:
+def written(rows: Sequence[Row], settings: Settings, form: str = "csv") -> str:
     r"""The rows as the text of a file: `csv` and `jsonl` with an empty label to fill in, or Label Studio's tasks.
 
-    >>> row = Asked(id="17", round=2, probability=0.05, rule="audit", values={"income": 1.5}, lease_until=None)
-    >>> settings = {"id": None, "label": "paid", "types": {"income": "Float64"}}
+    >>> from unskew.campaigns.ledger.events import PlannedRow
+    >>> row = Row(PlannedRow("17", 16, "drawn", 0.05, {"income": 1.5}), round=2)
+    >>> settings = Settings(label="paid", types={"income": "Float64"})
     >>> written([row], settings)
     'id,income,paid\n17,1.5,\n'
     >>> written([row], settings, "jsonl")
     '{"id": "17", "round": 2, "probability": 0.05, "values": {"income": 1.5}, "label": null}\n'
     """
     if form == "label-studio":
-        return json.dumps(label_studio.tasks(asked), indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(label_studio.tasks(rows), indent=1, ensure_ascii=False) + "\n"
     if form == "jsonl":
-        return "".join(json.dumps(as_record(one), ensure_ascii=False) + "\n" for one in asked)
+        return "".join(json.dumps(as_record(one), ensure_ascii=False) + "\n" for one in rows)
     if form != "csv":
         raise unknown("form", form, FORMS)
-    columns = [name for name in settings["types"] if name != settings["id"]]
-    heading = [id_column(settings), *columns, settings["label"]]
-    return "".join(map(_line, [heading, *([one.id, *(_cell(one.values[c]) for c in columns), ""] for one in asked)]))
+    columns = [name for name in settings.types if name != settings.id]
+    heading = [id_column(settings), *columns, settings.label]
+    return "".join(map(_line, [heading, *([one.id, *(_cell(one.values[c]) for c in columns), ""] for one in rows)]))
 
 
 def _line(cells: Sequence[Any]) -> str:
-    """A line of CSV. Only if its own lines end in both does the writer quote a cell with either in it."""
+    """A line of CSV. The writer quotes cells with either line-end character only if its own lines end in both."""
     text = StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(cells)
     return text.getvalue().removesuffix("\r\n") + "\n"
 
 
-def as_record(one: Asked) -> dict[str, Any]:
+def as_record(one: Row) -> dict[str, Any]:
     """A row ready for JSON."""
     return {
         "id": one.id,
@@ -65,27 +68,28 @@ def as_record(one: Asked) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A value that a spreadsheet shows and does not run: text that begins like a formula gets an apostrophe."""
+    """A value that a spreadsheet does not run: text that begins like a formula gets an apostrophe in front."""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def answers(path: Path, settings: Mapping[str, Any]) -> tuple[list[Record | Unread], int]:
-    """The answers in a .csv, .jsonl or (Label Studio's) .json file, and how many rows have no label yet.
+def answers(path: Path, settings: Settings) -> tuple[list[Line | Unread], int]:
+    """The answers in a .csv, .jsonl or (Label Studio's) .json file, and the number of rows without a label.
 
-    CSV needs a heading over the ids and one over the labels: those of the file that `ask` wrote, or `id` and
-    `label`; other columns are passed over. "skip" is a skip, unless it is a class. A line that cannot be read is among
-    the answers as what is wrong with it: `Campaign.tell` lists all problems of a file, and changes nothing.
+    CSV needs a heading for the ids and one for the labels: those of the file that `ask` wrote, or `id` and `label`.
+    Other columns are ignored. "skip" is a skip, unless it is a class. A line that cannot be read is returned as an
+    `Unread`: `Campaign.tell_lines` lists all problems of a file, and changes nothing. A file that does not hold answers
+    at all is a `NotAnswers`.
     """
     text = _read(path)
     kind = path.suffix.lower()
     if kind == ".json":
         return label_studio.answers(_json(path, text)), 0
     if kind not in (".csv", ".tsv", ".jsonl"):
-        raise InputError(f"{str(path)!r} must end in .csv, .jsonl or, for a Label Studio export, .json. Rename it.")
-    may_skip = SKIP not in [name.strip().lower() for name in settings["classes"]]
-    found: list[Record | Unread] = []
+        raise NotAnswers(f"{str(path)!r} must end in .csv, .jsonl or, for a Label Studio export, .json. Rename it.")
+    may_skip = SKIP not in [name.strip().lower() for name in settings.classes]
+    found: list[Line | Unread] = []
     empty = 0
     for one in (_from_jsonl if kind == ".jsonl" else _from_csv)(path, text, settings):
         if isinstance(one, Unread):
@@ -98,13 +102,13 @@ def answers(path: Path, settings: Mapping[str, Any]) -> tuple[list[Record | Unre
     return found, empty
 
 
-Line = tuple[int, str, str] | Unread
+Written = tuple[int, str, str] | Unread
 """Line, id and label as they are written, or what is wrong."""
 
 
-def _from_csv(path: Path, text: str, settings: Mapping[str, Any]) -> Iterator[Line]:
+def _from_csv(path: Path, text: str, settings: Settings) -> Iterator[Written]:
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_CELL))
-    ids, labels = (id_column(settings), "id"), (settings["label"], "label")
+    ids, labels = (id_column(settings), "id"), (settings.label, "label")
     table = csv.reader(StringIO(text, newline=""), delimiter=_separator(text, ids, labels), strict=True)
     begun = 1
     try:
@@ -118,11 +122,11 @@ def _from_csv(path: Path, text: str, settings: Mapping[str, Any]) -> Iterator[Li
                 yield Unread(begun, f"{len(cells)} values under {len(names)} headings. Correct the line.")
             begun = table.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{path} is no whole CSV file from line {begun} on: {error}. Save it again.") from None
+        raise NotAnswers(f"{path} is not a whole CSV file from line {begun} on: {error}. Save it again.") from None
 
 
 def _separator(text: str, ids: Sequence[str], labels: Sequence[str]) -> str:
-    """The one with which headings over ids and labels are found, else the commonest: spreadsheets write any."""
+    """The separator with which the headings are found, else the commonest: spreadsheets write different ones."""
     for separator in ",;\t":
         with suppress(csv.Error):
             names = next(csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True), [])
@@ -132,7 +136,7 @@ def _separator(text: str, ids: Sequence[str], labels: Sequence[str]) -> str:
 
 
 def _at(names: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Where the first of the wanted names is."""
+    """The position of the first of the wanted names."""
     plain = [name.strip() for name in names]
     return next((plain.index(name.strip()) for name in wanted if name.strip() in plain), None)
 
@@ -143,11 +147,11 @@ def _position(path: Path, names: Sequence[str], wanted: Sequence[str], what: str
         return found
     told = " or ".join(map(repr, dict.fromkeys(wanted)))
     shown = ", ".join(names[:6]) or "nothing"
-    raise InputError(f"{path} has no column of {what}: its first line must name {told}; got {shown:.120}. Add it.")
+    raise NotAnswers(f"{path} has no column of {what}: its first line must name {told}; got {shown:.120}. Add it.")
 
 
-def _from_jsonl(path: Path, text: str, settings: Mapping[str, Any]) -> Iterator[Line]:
-    for number, line in enumerate(text.split("\n"), start=1):  # other ends of lines may be within a value
+def _from_jsonl(path: Path, text: str, settings: Settings) -> Iterator[Written]:
+    for number, line in enumerate(text.split("\n"), start=1):  # other line separators may be inside a value
         if not line.strip():
             continue
         try:
@@ -156,8 +160,7 @@ def _from_jsonl(path: Path, text: str, settings: Mapping[str, Any]) -> Iterator[
         except (ValueError, KeyError, TypeError, AttributeError):
             yield Unread(number, f'{line!r:.60} is not like {{"id": "17", "label": "yes"}}. Correct the line.')
             continue
-        shown = str(label).lower() if isinstance(label, bool) else "" if label is None else str(label)
-        yield number, str(id), shown
+        yield number, str(id), label_text(label) or ""
 
 
 def _read(path: Path) -> str:
@@ -170,9 +173,9 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 at byte {error.start}. Save it again as UTF-8.") from None
+        raise NotAnswers(f"{path} is not UTF-8 at byte {error.start}. Save it again as UTF-8.") from None
     if not text.strip():
-        raise InputError(f"{path} is empty. It needs the rows that `unskew ask` gave out, with their labels.")
+        raise NotAnswers(f"{path} is empty. It needs the rows that `unskew ask` wrote, with their labels.")
     return text
 
 
@@ -180,4 +183,4 @@ def _json(path: Path, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise InputError(f"{path} is no whole JSON file: {error}. Export it again.") from None
+        raise NotAnswers(f"{path} is not a whole JSON file: {error}. Export it again.") from None

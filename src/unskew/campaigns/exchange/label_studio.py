@@ -1,7 +1,7 @@
 """Rows to label as Label Studio's tasks, and its exports as answers.
 
-Label Studio only shows what it is given: which rows are asked for, and with what probability, is decided
-here and travels with each task.
+Label Studio only shows the rows it is given. Which rows are asked for, and with what probability, is decided here and
+travels with each task.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from unskew.campaigns.ledger.state import Asked
-from unskew.campaigns.telling import Record, Unread
-from unskew.errors import InputError
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.state import Row
+from unskew.campaigns.telling import Line, NotAnswers, Unread
 
 ID, ROUND, PROBABILITY, ROW, LABEL = "unskew_id", "unskew_round", "unskew_probability", "row", "label"
 
 
-def tasks(asked: Iterable[Asked]) -> list[dict[str, Any]]:
+def tasks(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """The rows as tasks, in Label Studio's import JSON.
 
-    All of it is inside `data`, under names of our own: the short export (JSON-MIN) drops `meta` and writes
-    the task's number over a field called `id`.
+    Everything is inside `data`, under names of our own: the short export (JSON-MIN) drops `meta`, and overwrites a
+    field called `id` with the number of the task.
 
-    >>> row = Asked(id="17", round=2, probability=0.05, rule="audit", values={"income": 1.5}, lease_until=None)
-    >>> tasks([row])
+    >>> from unskew.campaigns.ledger.events import PlannedRow
+    >>> tasks([Row(PlannedRow("17", 16, "drawn", 0.05, {"income": 1.5}), round=2)])
     [{'data': {'unskew_id': '17', 'unskew_round': 2, 'unskew_probability': 0.05, 'row': {'income': 1.5}}}]
     """
     return [
@@ -35,21 +35,21 @@ def tasks(asked: Iterable[Asked]) -> list[dict[str, Any]]:
                 ROW: {name: _shown(value) for name, value in one.values.items()},
             }
         }
-        for one in asked
+        for one in rows
     ]
 
 
 def _shown(value: Any) -> Any:
-    """A value as its table can show it: it leaves a boolean's cell empty and writes null for a missing one."""
+    """A value as Label Studio's table can show it: a boolean would be an empty cell there, a missing value "null"."""
     if value is None:
         return "(missing)"
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def labeling_config(settings: Mapping[str, Any]) -> str:
+def labeling_config(settings: Settings) -> str:
     """The project's labelling interface: every column beside its value, and the two classes under keys 0 and 1.
 
-    >>> print(labeling_config({"classes": ["defaulted", "repaid"]}))
+    >>> print(labeling_config(Settings(classes=("defaulted", "repaid"))))
     <View>
       <Table name="row" value="$row"/>
       <Choices name="label" toName="row" choice="single-radio" required="true">
@@ -58,7 +58,7 @@ def labeling_config(settings: Mapping[str, Any]) -> str:
       </Choices>
     </View>
     """
-    negative, positive = (quoteattr(str(name)) for name in settings["classes"])
+    negative, positive = (quoteattr(str(name)) for name in settings.classes)
     return f"""<View>
   <Table name="{ROW}" value="${ROW}"/>
   <Choices name="{LABEL}" toName="{ROW}" choice="single-radio" required="true">
@@ -70,7 +70,7 @@ def labeling_config(settings: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class _Annotation:
-    """What one person said of one row: the classes ticked, or None where she cancelled."""
+    """What one person said about one row: the classes ticked, or None if the annotation was cancelled."""
 
     item: int
     by: Any
@@ -78,13 +78,13 @@ class _Annotation:
     ticked: list[str] | None
 
 
-def answers(export: Any) -> list[Record | Unread]:
+def answers(export: Any) -> list[Line | Unread]:
     """(item, row id, label) of every annotated task in a JSON or JSON-MIN export, items counted from 1.
 
-    The label None is a skip: the annotation was cancelled. Of several annotations by one person the last that was
-    not cancelled counts, and an answer stands against another person's skip. Tasks that nobody annotated are left
-    out. Where people disagree, or an annotation has no class, there is what is wrong instead: `Campaign.tell` lists it
-    together with its own problems, and changes nothing.
+    The label None is a skip: the annotation was cancelled. Of several annotations by one person, the last one that
+    was not cancelled counts, and an answer overrides another person's skip. Tasks that nobody annotated are left out.
+    Where people disagree, or an annotation has no class, the problem is returned instead: `Campaign.tell_lines` lists
+    it together with its own problems, and changes nothing.
 
     >>> task = {"unskew_id": "17", "unskew_round": 2, "unskew_probability": 0.05, "row": {"income": 1.5}}
     >>> chosen = {"from_name": "label", "to_name": "row", "type": "choices", "value": {"choices": ["repaid"]}}
@@ -96,7 +96,7 @@ def answers(export: Any) -> list[Record | Unread]:
     [(1, '17', 'repaid')]
     """
     if not isinstance(export, list):
-        raise InputError(
+        raise NotAnswers(
             f"a Label Studio export must be a list of tasks; got {type(export).__name__}. "
             "Export the project as JSON or JSON-MIN and pass that file unchanged."
         )
@@ -105,7 +105,7 @@ def answers(export: Any) -> list[Record | Unread]:
         row, annotations = _read(item, task)
         if annotations:
             said.setdefault(row, []).extend(annotations)
-    found: list[Record | Unread] = []
+    found: list[Line | Unread] = []
     for row, annotations in said.items():
         given = sorted((a for a in annotations if a.ticked is not None), key=lambda a: a.at)
         last = {a.by: a for a in given}.values()
@@ -123,7 +123,7 @@ def answers(export: Any) -> list[Record | Unread]:
 
 
 def _read(item: int, task: Any) -> tuple[str, list[_Annotation]]:
-    """The row's id and its annotations: several in a task of the full export, one at most in the short one."""
+    """The row's id and its annotations: several in a task of the full export, at most one in the short export."""
     if not isinstance(task, dict):
         raise _foreign(item, task)
     if {ID, "annotation_id"} <= task.keys():
@@ -134,7 +134,7 @@ def _read(item: int, task: Any) -> tuple[str, list[_Annotation]]:
     if not isinstance(annotations, list) or not all(isinstance(a, dict) for a in annotations) or "data" not in task:
         raise _foreign(item, task)
     if not isinstance(data, dict) or ID not in data:
-        raise InputError(
+        raise NotAnswers(
             f"item {item} has no {ID!r} in its data; got {_opening(data)}. "
             "Export the project into which `unskew ask --as label-studio` was imported."
         )
@@ -143,9 +143,9 @@ def _read(item: int, task: Any) -> tuple[str, list[_Annotation]]:
     ]
 
 
-def _foreign(item: int, task: Any) -> InputError:
-    return InputError(
-        f"item {item} is no task of ours in Label Studio's JSON or JSON-MIN; got {_opening(task)}. "
+def _foreign(item: int, task: Any) -> NotAnswers:
+    return NotAnswers(
+        f"item {item} is not a task of ours in Label Studio's JSON or JSON-MIN; got {_opening(task)}. "
         "Export the project into which `unskew ask --as label-studio` was imported, and pass that file unchanged."
     )
 
@@ -159,7 +159,7 @@ def _results(annotation: Mapping[str, Any]) -> list[str] | None:
 
 
 def _ticked(value: Any) -> list[str]:
-    """JSON-MIN writes one choice as text, several as {"choices": [...]}, none not at all."""
+    """The classes ticked. JSON-MIN writes one as text, several as {"choices": [...]}, and for none no field at all."""
     if isinstance(value, dict):
         value = value.get("choices")
     if value is None:
@@ -168,7 +168,7 @@ def _ticked(value: Any) -> list[str]:
 
 
 def _person(by: Any) -> Any:
-    """A user's number; some exports write the whole user."""
+    """A user's number; some exports write the whole user record."""
     return by.get("id") if isinstance(by, dict) else by
 
 

@@ -1,7 +1,7 @@
 """A campaign's pipeline as ONNX, in double precision throughout.
 
-skl2onnx puts the parts together and converts scikit-learn's; our own conversions are for the parts that are ours,
-and for scikit-learn's imputer, of which onnxruntime has none in double precision.
+skl2onnx assembles the parts and converts those of scikit-learn. Our own conversions are for our own parts, and for
+scikit-learn's imputer, which onnxruntime does not have in double precision.
 """
 
 from collections.abc import Collection
@@ -24,13 +24,17 @@ from unskew.rows import Floats
 
 DOUBLE, INT64 = onnx_proto.TensorProto.DOUBLE, onnx_proto.TensorProto.INT64
 OPSET = {"": 18, "ai.onnx.ml": 3}
-"""The oldest with all operators used here, so that older runtimes can read the file."""
+"""The oldest versions with all operators used here, so that older runtimes can read the file."""
 VERSION = {"op_version": OPSET[""]}
 
 INPUTS = (
-    f"One input a column, of shape (rows, 1). Numbers as double, NaN where missing; booleans as 0.0 and 1.0; dates as "
-    f"days since 1970-01-01; categories as text, {MISSING!r} where missing."
+    f"One input for each column, of shape (rows, 1). Numbers as double, NaN where missing; booleans as 0.0 and 1.0; "
+    f"dates as days since 1970-01-01; categories as text, {MISSING!r} where missing."
 )
+
+
+class NotConvertible(InputError):  # noqa: N818  # says what is wrong with the model
+    """A model that cannot be written as ONNX."""
 
 
 def to_onnx(pipeline: Pipeline) -> bytes:
@@ -48,7 +52,8 @@ def to_onnx(pipeline: Pipeline) -> bytes:
     """
     features, model = pipeline["features"], pipeline["model"]
     if not isinstance(model, BayesianLogistic):
-        raise InputError(f"only BayesianLogistic can be written as ONNX; got {type(model).__name__}. Use the pipeline.")
+        kind = type(model).__name__
+        raise NotConvertible(f"only BayesianLogistic can be written as ONNX; got {kind}. Use the pipeline.")
     update_registered_converter(PlainColumns, "UnskewPlainColumns", _typed_already, _columns, parser=_columns_parser)
     update_registered_converter(
         BayesianLogistic, "UnskewBayesianLogistic", _model_shapes, _model, options={"zipmap": [True, False, "columns"]}
@@ -69,12 +74,12 @@ def to_onnx(pipeline: Pipeline) -> bytes:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """The name, with as many underscores as it takes to be no column's: skl2onnx would rename the column."""
+    """The name, followed by underscores until no column has it: otherwise skl2onnx would rename the column."""
     return _free(f"{name}_", taken) if name in taken else name
 
 
 def _columns_parser(scope: Any, columns: PlainColumns, inputs: list[Any], custom_parsers: Any = None) -> list[Any]:
-    """A variable a column, by the names under which the next step looks for them."""
+    """One variable for each column, under the name by which the next step looks for it."""
     operator = scope.declare_local_operator("UnskewPlainColumns", columns)
     operator.inputs.extend(inputs)
     for name in columns.get_feature_names_out():
@@ -88,11 +93,11 @@ def _column_type(text: bool) -> Any:
 
 
 def _typed_already(operator: Any) -> None:
-    """`_columns_parser` gave the types with the names."""
+    """Nothing to do: `_columns_parser` gave the types along with the names."""
 
 
 def _columns(scope: Any, operator: Any, container: Any) -> None:
-    """`PlainColumns` on columns that are plain: all there is to add are the marks of what is missing."""
+    """`PlainColumns`, for columns that are plain already: it only adds the marks of missing values."""
     columns: PlainColumns = operator.raw_operator
     given = dict(zip(columns.kinds, operator.inputs, strict=True))
     named = [{"output_names": [output.full_name], **VERSION} for output in operator.outputs]
@@ -108,7 +113,7 @@ def _imputer_shape(operator: Any) -> None:
 
 
 def _imputer(scope: Any, operator: Any, container: Any) -> None:
-    """The log's medians for missing numbers."""
+    """Missing numbers become the log's medians."""
     X = operator.inputs[0]
     named = {"output_names": [operator.outputs[0].full_name], **VERSION}
     missing = ops.OnnxIsNaN(X, **VERSION)
@@ -116,7 +121,7 @@ def _imputer(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _classes(model: BayesianLogistic) -> NDArray[Any]:
-    """Whole numbers stay what they are, all else becomes text."""
+    """Whole numbers stay whole numbers, everything else becomes text."""
     whole = model.classes_.dtype.kind in "iu"
     return model.classes_.astype(np.int64) if whole else np.array([str(c) for c in model.classes_])
 
@@ -133,7 +138,7 @@ def _model(scope: Any, operator: Any, container: Any) -> None:
     model: BayesianLogistic = operator.raw_operator
     label, probabilities = operator.outputs
     found = model.posterior_
-    F = _expand(ops.OnnxCast(operator.inputs[0], to=DOUBLE, **VERSION), model)  # single, if all are categories
+    F = _expand(ops.OnnxCast(operator.inputs[0], to=DOUBLE, **VERSION), model)  # single if all are categories
     mean = ops.OnnxMatMul(F, found.mode[:, None], **VERSION)
     inverse: Floats = solve_triangular(found.L, np.eye(len(found.mode)), lower=True)
     U = ops.OnnxMatMul(F, np.ascontiguousarray(inverse.T), **VERSION)  # Posterior.root, transposed

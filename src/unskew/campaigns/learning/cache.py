@@ -9,9 +9,9 @@ from typing import Any
 import joblib
 import numpy as np
 
-from unskew.campaigns.folder import put
-from unskew.methods.loop import Method
+from unskew.methods.pool import PoolMethod
 from unskew.rows import Floats
+from unskew.writing import put
 
 KEPT_MODELS = 3
 HALF_WRITTEN = 3600.0
@@ -41,7 +41,7 @@ class Cache:
                         old.unlink(missing_ok=True)
         raise AssertionError(f"{path} was written and cannot be read")
 
-    def method(self, name: str, make: Callable[[], Method]) -> Method:
+    def method(self, name: str, make: Callable[[], PoolMethod]) -> PoolMethod:
         """A method; the few latest models are kept."""
         path = self.path / f"{name}.joblib"
         found = _load(path)
@@ -72,7 +72,7 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def _load(path: Path) -> Method | None:
+def _load(path: Path) -> PoolMethod | None:
     """What was cached; a file that is broken, or from another version, counts as none."""
     if not path.exists():
         return None
@@ -82,4 +82,4 @@ def _load(path: Path) -> Method | None:
             found = joblib.load(path)
     except Exception:  # unpickling raises whatever it likes
         return None
-    return found if isinstance(found, Method) else None
+    return found if isinstance(found, PoolMethod) else None

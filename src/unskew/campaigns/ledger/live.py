@@ -1,36 +1,32 @@
-"""The state of a campaign in memory, kept up with its ledger."""
+"""The state of a campaign in memory, kept up to date with its ledger."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+from unskew.campaigns.ledger.events import Event
 from unskew.campaigns.ledger.state import State
 from unskew.campaigns.ledger.store import Ledger, Writer
 from unskew.errors import UnskewError
 
 
 class Transaction:
-    """While nobody else writes: `state` is what the ledger says, and every event that is appended is in it at once."""
+    """While nobody else writes: `state` is up to date with the ledger, and with every event appended here."""
 
     def __init__(self, write: Writer, state: State) -> None:
         self._write, self.state = write, state
         self.appended = False
 
-    def append(self, kind: str, actor: str, body: dict[str, Any]) -> None:
-        """One more event."""
-        self.append_all([(kind, actor, body)])
-
-    def append_all(self, events: list[tuple[str, str, dict[str, Any]]]) -> None:
-        """More events (kind, actor, body), in this order."""
+    def append(self, *events: Event, by: str = "") -> None:
+        """Add events, in this order, done by one person or, with "", by the program."""
         if events:
             self.appended = True
-            self._write.append_all(events)
+            self._write.append(*events, by=by)
             self.state.replay(self._write.events(self.state.last))
 
 
 class Live:
-    """The state of one campaign. Several threads may share it; `lock` keeps it still for as long as one looks."""
+    """The state of one campaign. Several threads may share it; while one holds `lock`, the state does not change."""
 
     def __init__(self, ledger: Ledger, campaign: str, budget: int) -> None:
         self._ledger, self._campaign, self._budget = ledger, campaign, budget
@@ -38,13 +34,13 @@ class Live:
         self.lock = threading.RLock()
 
     def refresh(self) -> State:
-        """Apply what others wrote since."""
+        """Apply the events that others have written since."""
         with self.lock:
             return self._state.replay(self._ledger.events(self._campaign, self._state.last))
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """The one writer's transaction: all that is appended in it is kept, or none."""
+        """A transaction in which nobody else writes. Everything appended in it is kept, or nothing."""
         with self.lock:
             transaction = None
             try:
@@ -54,6 +50,6 @@ class Live:
                     yield transaction
             except BaseException as error:
                 refused = isinstance(error, UnskewError) and not (transaction and transaction.appended)
-                if not refused:  # the state may hold what was not committed: replay
+                if not refused:  # the state may include events that were not committed: replay them all
                     self._state = State(self._budget)
                 raise

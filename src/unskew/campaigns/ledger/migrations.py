@@ -1,4 +1,4 @@
-"""The ledger's tables, by named migrations: each runs once, in one transaction, on SQLite and PostgreSQL."""
+"""The ledger's tables, made by named migrations. Each runs once, in one transaction, on SQLite or PostgreSQL."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from sqlalchemy import Connection, inspect, text
 
 from unskew.errors import StoreError
 
-LOCK = 0x756E736B6577  # one number that all who migrate a PostgreSQL database agree on
+LOCK = 0x756E736B6577  # "unskew": the advisory lock that everybody who migrates a PostgreSQL database takes
 
 
 @dataclass(frozen=True)
 class Migration:
-    """A name for good, and the statements of each database."""
+    """A name that never changes, and the statements for each database."""
 
     name: str
     sqlite: tuple[str, ...]
@@ -58,7 +58,7 @@ MIGRATIONS = (
 
 
 def migrate(connection: Connection, at: Callable[[], str], migrations: Sequence[Migration] = MIGRATIONS) -> list[str]:
-    """Run what has not run yet, inside the transaction that `connection` is in; the names of those that did.
+    """Run the migrations that have not run yet, in the transaction that `connection` is in, and return their names.
 
     A ledger that a later version has migrated further is refused: this version cannot know what its events mean.
     """

@@ -1,7 +1,7 @@
-"""A connection to PostgreSQL that ends when nothing comes any more.
+"""A connection to PostgreSQL that is closed when nothing arrives any more.
 
-TCP's own timeouts notice a machine that is gone; they notice neither a server process that stands still nor something
-between here and there that takes bytes and passes none on. The driver would wait for ever, with the campaign locked.
+TCP's own timeouts notice a machine that is gone. They notice neither a server process that hangs nor a proxy that
+accepts bytes and forwards none. The driver would then wait forever, with the campaign locked.
 """
 
 import time
@@ -11,18 +11,18 @@ from typing import Any
 from psycopg import Connection, OperationalError
 
 SILENCE = 40
-"""Seconds without a byte. The ledger's statements take less: the server ends a longer one, and says so."""
+"""Seconds without a byte. The ledger's statements take less: the server cancels longer ones and reports it."""
 
 
 class Impatient(Connection[Any]):
-    """A connection that is closed, with an error, after a silence."""
+    """A connection that is closed, with an error, after a long silence."""
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-        """Wait as the driver does, but not for ever."""
+        """Wait as the driver does, but not forever."""
         return super().wait(self._heard(gen), *args, **options)
 
     def _heard(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """The same; the driver sends what the socket is ready for, and nothing each time a moment passed in vain."""
+        """The driver's generator. Sent to it: what the socket is ready for, or nothing after an interval of waiting."""
         until = time.monotonic() + SILENCE
         try:
             wanted = next(gen)

@@ -1,68 +1,115 @@
-"""The state of a campaign: what its events, applied one after the other, amount to. Pure, in memory."""
+"""The state of a campaign: the result of all its events, applied one after the other. Pure, in memory."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
 
-from unskew.campaigns.ledger.store import Event
+from unskew.campaigns.ledger.events import (
+    Answered,
+    Closed,
+    Corrected,
+    Event,
+    Invited,
+    Leased,
+    Planned,
+    PlannedRow,
+    Reason,
+    Recorded,
+    Revoked,
+    Skipped,
+    Started,
+    Undone,
+)
+from unskew.campaigns.ledger.pace import Pace
+
+if TYPE_CHECKING:
+    from unskew.estimation.population import PopulationEstimate
 
 
-@dataclass(slots=True)
+class RowStatus(StrEnum):
+    """What became of a row that was asked for."""
+
+    WAITING = "waiting"
+    """Nobody has it."""
+    LEASED = "leased"
+    """Somebody holds it."""
+    ANSWERED = "answered"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the pool that was planned: how it came to be asked, and what became of it."""
+    """A row of the pool that was asked for: why it was, who holds it and until when, what was answered and by whom.
 
-    id: str
-    place: int
+    A row never changes; the state replaces it by another. So rows can be handed out as they are.
+    """
+
+    planned: PlannedRow
     round: int
-    rule: str
-    probability: float
-    values: dict[str, Any]
-    status: str = "waiting"
-    """``waiting`` for somebody, ``leased`` to a holder, ``answered`` or ``skipped``."""
+    status: RowStatus = RowStatus.WAITING
     holder: str | None = None
     lease_until: datetime | None = None
     label: str | None = None
     by: str | None = None
     at: str | None = None
 
+    @property
+    def id(self) -> str:
+        return self.planned.id
+
+    @property
+    def place(self) -> int:
+        """Its position in the pool."""
+        return self.planned.place
+
+    @property
+    def reason(self) -> Reason:
+        """Why it was asked for: "chosen" or "drawn"."""
+        return self.planned.reason
+
+    @property
+    def probability(self) -> float:
+        """The probability with which its round asked for it."""
+        return self.planned.probability
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What people are shown."""
+        return self.planned.values
+
+    @property
+    def done(self) -> bool:
+        """Whether it was answered or skipped."""
+        return self.status in (RowStatus.ANSWERED, RowStatus.SKIPPED)
+
     def expired(self, now: datetime) -> bool:
         """Leased, and not answered in time."""
-        return self.status == "leased" and self.lease_until is not None and self.lease_until <= now
+        return self.status == RowStatus.LEASED and self.lease_until is not None and self.lease_until <= now
 
     def free(self, now: datetime) -> bool:
         """Whether anybody may have it."""
-        return self.status == "waiting" or self.expired(now)
+        return self.status == RowStatus.WAITING or self.expired(now)
 
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A row as it is handed out: what to look at, and until when it is kept for whoever asked."""
-
-    id: str
-    round: int
-    probability: float
-    rule: str
-    values: dict[str, Any]
-    lease_until: datetime | None
-
-    @classmethod
-    def of(cls, row: Row) -> Self:
-        return cls(row.id, row.round, row.probability, row.rule, row.values, row.lease_until)
+    def held_by(self, name: str) -> bool:
+        """Whether that person holds it, in time or not."""
+        return self.status == RowStatus.LEASED and self.holder == name
 
 
 @dataclass(slots=True)
 class Batch:
-    """A round: its rows in the order they were picked, and from how many rows its audit was drawn."""
+    """A round: the ids of its rows in the order they were picked, and the number of rows it drew from."""
 
     number: int
     ids: list[str]
     rest: int
     model: str
     at: str
-    closed: dict[str, Any] | None = None
-    """What was written when it closed: labels so far, and the error estimated from them. None again once one of its
-    rows is answered, skipped or taken back: then it is to be closed anew."""
+    closed: Closed | None = None
+    """The event that closed it. None again once one of its rows is answered, skipped or taken back: then it has to be
+    closed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,146 +123,155 @@ class Person:
 
 @dataclass
 class State:
-    """What all events so far say. `apply` them in order; nothing else changes it."""
+    """The result of all events so far. `apply` them in order; nothing else changes it."""
 
     budget: int
     last: int = 0
-    """The last event applied."""
+    """The number of the last event applied."""
+    last_at: str = ""
+    """When that was."""
     rows: dict[str, Row] = field(default_factory=dict)
     batches: list[Batch] = field(default_factory=list)
     open: dict[str, Row] = field(default_factory=dict)
-    """Rows waiting or leased, in the order they were planned; what was taken back comes before that."""
+    """Rows waiting or leased, in the order they were planned. Rows that were taken back come before those."""
     people: dict[str, Person] = field(default_factory=dict)
     done: dict[str, list[str]] = field(default_factory=dict)
-    """Ids that each annotator answered or skipped and may still take back, latest last."""
+    """The ids that each annotator answered or skipped and may still take back, latest last."""
     spent: int = 0
-    """Rows answered."""
+    """The number of rows answered."""
     skipped: int = 0
-    errors: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """The error as it was estimated from so many labels, 0 for the log alone, fewest first."""
+    """The number of rows skipped."""
+    errors: "dict[int, PopulationEstimate]" = field(default_factory=dict)
+    """The estimated error by the number of labels it was estimated from, fewest first; 0 is the log alone."""
+    corrections: Counter[str] = field(default_factory=Counter)
+    """The number of answers that each person replaced."""
+    pace: Pace = field(default_factory=Pace)
+    """How long each person takes for a row."""
 
     @property
     def left(self) -> int:
-        """Rows that may still be planned: every planned row holds a place in the budget, unless it was skipped."""
+        """The number of rows that may still be planned: a planned row takes a place in the budget until skipped."""
         return self.budget - (len(self.rows) - self.skipped)
 
     def answered(self) -> list[Row]:
-        """Answered rows, in the order they were planned: no matter who answered first."""
-        return [row for row in self.rows.values() if row.status == "answered"]
+        """Answered rows, in the order they were planned, no matter who answered first."""
+        return [row for row in self.rows.values() if row.status == RowStatus.ANSWERED]
 
     def available(self, actor: str, now: datetime) -> list[Row]:
-        """Rows that `actor` may have now: her own first, then those whose lease ran out, then by round."""
-        mine = [row for row in self.open.values() if row.holder == actor and row.status == "leased"]
-        others = [row for row in self.open.values() if row.holder != actor or row.status != "leased"]
+        """Rows that `actor` may have now: first the actor's own, then those whose lease ran out, then by round."""
+        mine = [row for row in self.open.values() if row.held_by(actor)]
+        others = [row for row in self.open.values() if not row.held_by(actor)]
         late = [row for row in others if row.expired(now)]
-        return [*mine, *late, *(row for row in others if row.status == "waiting")]
+        return [*mine, *late, *(row for row in others if row.status == RowStatus.WAITING)]
 
     def undoable(self, actor: str) -> str | None:
-        """The latest of what `actor` said that can be taken back: no skip whose place in the budget is taken."""
-        said = reversed(self.done.get(actor, []))
-        return next((id for id in said if self.rows[id].status == "answered" or self.left > 0), None)
+        """The latest answer of `actor` that can be taken back. A skip whose place in the budget is taken cannot."""
+        ids = reversed(self.done.get(actor, []))
+        return next((id for id in ids if self.rows[id].status == RowStatus.ANSWERED or self.left > 0), None)
 
     def due(self, now: datetime) -> list[Batch]:
-        """Rounds to close: not closed yet, every row answered, skipped, or out with a lease that has run out."""
+        """Rounds to close: not closed yet, and every row is answered, skipped, or held by somebody who is late."""
         busy = {row.round for row in self.open.values() if not row.expired(now)}
         return [batch for batch in self.batches if batch.closed is None and batch.number not in busy]
 
-    def replay(self, events: Iterable[Event]) -> Self:
-        """Apply many."""
-        for event in events:
-            self.apply(event)
+    def replay(self, recorded: Iterable[Recorded]) -> Self:
+        """Apply many events."""
+        for one in recorded:
+            self.apply(one)
         return self
 
-    def apply(self, event: Event) -> None:
-        """One event further."""
-        assert event.id > self.last, "events are applied once, in order"
-        _APPLY[event.kind](self, event, event.body)
-        self.last = event.id
+    def apply(self, recorded: Recorded) -> None:
+        """Apply the next event."""
+        assert recorded.id > self.last, "events are applied once, in order"
+        _APPLY[type(recorded.event)](self, recorded, recorded.event)
+        self.pace.add(recorded)
+        self.last, self.last_at = recorded.id, recorded.at
 
-    def _started(self, event: Event, body: dict[str, Any]) -> None:
-        self._estimated(0, body.get("error"))
+    def _started(self, _: Recorded, event: Started) -> None:
+        self._estimated(0, event.error)
 
-    def _planned(self, event: Event, body: dict[str, Any]) -> None:
-        number = body["round"]
-        for one in body["rows"]:
-            row = Row(one["id"], one["place"], number, one["rule"], one["probability"], one["values"])
-            self.rows[row.id] = self.open[row.id] = row
-        ids = [one["id"] for one in body["rows"]]
-        self.batches.append(Batch(number, ids, body["rest"], body["model"], event.at))
+    def _planned(self, recorded: Recorded, event: Planned) -> None:
+        for planned in event.rows:
+            self._put(Row(planned, event.round))
+        ids = [planned.id for planned in event.rows]
+        self.batches.append(Batch(event.round, ids, event.rest, event.model, recorded.at))
 
-    def _leased(self, event: Event, body: dict[str, Any]) -> None:
-        until = datetime.fromisoformat(body["until"])
-        for id in body["ids"]:
-            row = self.rows[id]
-            row.status, row.holder, row.lease_until = "leased", event.actor, until
+    def _leased(self, recorded: Recorded, event: Leased) -> None:
+        for id in event.ids:
+            self._lease(self.rows[id], recorded.actor, event.until)
 
-    def _answered(self, event: Event, body: dict[str, Any]) -> None:
-        row = self.rows[body["id"]]
-        if row.status == "skipped":  # by somebody else
-            self._reopen(row)
-        self._finish(row, body["label"], event)
+    def _answered(self, recorded: Recorded, event: Answered) -> None:
+        row = self.rows[event.id]
+        if row.status == RowStatus.SKIPPED:  # by somebody else
+            row = self._reopen(row)
+        self._finish(row, event.label, recorded)
 
-    def _skipped(self, event: Event, body: dict[str, Any]) -> None:
-        self._finish(self.rows[body["id"]], None, event)
+    def _skipped(self, recorded: Recorded, event: Skipped) -> None:
+        self._finish(self.rows[event.id], None, recorded)
 
-    def _corrected(self, event: Event, body: dict[str, Any]) -> None:
-        row = self.rows[body["id"]]
-        self._reopen(row)
-        self._finish(row, body["label"], event)
+    def _corrected(self, recorded: Recorded, event: Corrected) -> None:
+        self.corrections[recorded.actor] += 1
+        self._finish(self._reopen(self.rows[event.id]), event.label, recorded)
 
-    def _undone(self, event: Event, body: dict[str, Any]) -> None:
-        row = self.rows[body["id"]]
-        self._reopen(row)
+    def _undone(self, recorded: Recorded, event: Undone) -> None:
+        row = self._reopen(self.rows[event.id])
         self.open = {row.id: row, **self.open}
-        row.status, row.holder, row.lease_until = "leased", event.actor, datetime.fromisoformat(body["until"])
+        self._lease(row, recorded.actor, event.until)
 
-    def _closed(self, event: Event, body: dict[str, Any]) -> None:
-        self.batches[body["round"] - 1].closed = body
-        self._estimated(body["labels"], body["error"])
+    def _closed(self, _: Recorded, event: Closed) -> None:
+        self.batches[event.round - 1].closed = event
+        self._estimated(event.labels, event.error)
 
-    def _invited(self, event: Event, body: dict[str, Any]) -> None:
-        self.people[body["name"]] = Person(body["name"], body["role"], body["token_sha256"])
+    def _invited(self, _: Recorded, event: Invited) -> None:
+        self.people[event.name] = Person(event.name, event.role, event.token_sha256)
 
-    def _revoked(self, event: Event, body: dict[str, Any]) -> None:
-        self.people.pop(body["name"], None)
-        for row in self.open.values():
-            if row.holder == body["name"]:
-                row.status, row.holder, row.lease_until = "waiting", None, None
+    def _revoked(self, _: Recorded, event: Revoked) -> None:
+        self.people.pop(event.name, None)
+        for row in [row for row in self.open.values() if row.held_by(event.name)]:
+            self._put(replace(row, status=RowStatus.WAITING, holder=None, lease_until=None))
 
-    def _estimated(self, labels: int, error: dict[str, Any] | None) -> None:
-        # Estimates from as many labels or more are of answers that were corrected or taken back since.
+    def _estimated(self, labels: int, error: "PopulationEstimate | None") -> None:
+        # Estimates from as many labels or more rest on answers that were corrected or taken back since.
         self.errors = {k: known for k, known in self.errors.items() if k < labels}
         if error is not None:
             self.errors[labels] = error
 
-    def _finish(self, row: Row, label: str | None, event: Event) -> None:
-        row.status = "skipped" if label is None else "answered"
-        row.label, row.by, row.at, row.holder, row.lease_until = label, event.actor, event.at, None, None
+    def _put(self, row: Row) -> None:
+        """Replace an open row, or add one."""
+        self.rows[row.id] = self.open[row.id] = row
+
+    def _lease(self, row: Row, actor: str, until: datetime) -> None:
+        self._put(replace(row, status=RowStatus.LEASED, holder=actor, lease_until=until))
+
+    def _finish(self, row: Row, label: str | None, recorded: Recorded) -> None:
+        status = RowStatus.SKIPPED if label is None else RowStatus.ANSWERED
+        self.rows[row.id] = Row(row.planned, row.round, status, label=label, by=recorded.actor, at=recorded.at)
         self.spent += label is not None
         self.skipped += label is None
         self.open.pop(row.id, None)
         self.batches[row.round - 1].closed = None
-        self.done.setdefault(event.actor, []).append(row.id)
+        self.done.setdefault(recorded.actor, []).append(row.id)
 
-    def _reopen(self, row: Row) -> None:
-        self.spent -= row.status == "answered"
-        self.skipped -= row.status == "skipped"
+    def _reopen(self, row: Row) -> Row:
+        self.spent -= row.status == RowStatus.ANSWERED
+        self.skipped -= row.status == RowStatus.SKIPPED
         assert row.by is not None
         self.done[row.by].remove(row.id)
-        row.label = row.by = row.at = None
         self.batches[row.round - 1].closed = None
-        self.open[row.id] = row
+        reopened = Row(row.planned, row.round)
+        self._put(reopened)
+        return reopened
 
 
-_APPLY = {
-    "started": State._started,
-    "planned": State._planned,
-    "leased": State._leased,
-    "answered": State._answered,
-    "skipped": State._skipped,
-    "corrected": State._corrected,
-    "undone": State._undone,
-    "closed": State._closed,
-    "invited": State._invited,
-    "revoked": State._revoked,
+_APPLY: dict[type[Event], Callable[[State, Recorded, Any], None]] = {
+    Started: State._started,
+    Planned: State._planned,
+    Leased: State._leased,
+    Answered: State._answered,
+    Skipped: State._skipped,
+    Corrected: State._corrected,
+    Undone: State._undone,
+    Closed: State._closed,
+    Invited: State._invited,
+    Revoked: State._revoked,
 }

@@ -2,27 +2,24 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unskew.campaigns.ledger.state import State
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.state import RowStatus, State
+from unskew.campaigns.ledger.work import Work, work_of
 
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What one annotator did, and holds now."""
-
-    answered: int = 0
-    skipped: int = 0
-    holds: int = 0
+if TYPE_CHECKING:
+    from unskew.estimation.population import PopulationEstimate
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
     """Where a campaign stands.
 
-    `spent` labels of `budget` are in; `open` rows are asked for and not answered: `waiting` for somebody, `leased`, or
-    `expired`, which go to whoever asks next. `left` rows may still be planned. `error` is the estimate written last:
-    when a round closed, before that from the log alone; None while no label came at random.
+    `spent` labels of `budget` have been given. `open` rows have been asked for and not answered: they are `waiting`
+    for somebody, `leased` to somebody, or `expired`, and then go to whoever asks next. `left` more rows may be
+    planned. `error` is the latest estimate: made when a round closed, before that from the log alone. It is None while
+    no label came at random.
     """
 
     method: str
@@ -39,34 +36,33 @@ class Status:
     log_rows: int
     pool_rows: int
     classes: list[str]
-    error: dict[str, Any] | None
+    error: "PopulationEstimate | None"
     annotators: dict[str, Work]
 
     @property
+    def available(self) -> int:
+        """The number of rows that anybody may have now."""
+        return self.waiting + self.expired
+
+    @property
     def ended(self) -> str | None:
-        """Why no row can be asked for although labels are left, if that is so."""
+        """Why no row can be asked for although labels are left in the budget, if that is so."""
         if self.open or self.left or self.spent >= self.budget:
             return None
         skipped = f"{self.skipped} {'was' if self.skipped == 1 else 'were'} skipped"
-        return f"No row is left: {skipped}, {self.spent} of {self.budget} labels spent."
+        return f"No row is left: {skipped}, and {self.spent} of {self.budget} labels were given."
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
-        return asdict(self)
+        """Plain values, ready for JSON."""
+        return {**asdict(self), "annotators": {name: work.as_dict() for name, work in self.annotators.items()}}
 
 
-def status_of(state: State, settings: dict[str, Any], now: datetime) -> Status:
+def status_of(state: State, settings: Settings, now: datetime) -> Status:
     """The status of a state at a time."""
-    counts: dict[str, list[int]] = {}
-    for row in state.rows.values():
-        if row.by is not None:
-            counts.setdefault(row.by, [0, 0, 0])[row.status == "skipped"] += 1
-        elif row.holder is not None and not row.free(now):
-            counts.setdefault(row.holder, [0, 0, 0])[2] += 1
     expired = sum(row.expired(now) for row in state.open.values())
-    waiting = sum(row.status == "waiting" for row in state.open.values())
+    waiting = sum(row.status == RowStatus.WAITING for row in state.open.values())
     return Status(
-        method=settings["method"],
+        method=settings.method,
         budget=state.budget,
         spent=state.spent,
         skipped=state.skipped,
@@ -74,12 +70,17 @@ def status_of(state: State, settings: dict[str, Any], now: datetime) -> Status:
         waiting=waiting,
         leased=len(state.open) - waiting - expired,
         expired=expired,
-        left=min(state.left, settings["pool_rows"] - len(state.rows)),
+        left=room(state, settings),
         rounds=len(state.batches),
         closed=sum(batch.closed is not None for batch in state.batches),
-        log_rows=settings["log_rows"],
-        pool_rows=settings["pool_rows"],
-        classes=list(settings["classes"]),
+        log_rows=settings.log_rows,
+        pool_rows=settings.pool_rows,
+        classes=list(settings.classes),
         error=next(reversed(state.errors.values()), None),
-        annotators={name: Work(*count) for name, count in sorted(counts.items())},
+        annotators=work_of(state, now),
     )
+
+
+def room(state: State, settings: Settings) -> int:
+    """The number of rows that may still be planned: as many as both the budget and the pool allow."""
+    return min(state.left, settings.pool_rows - len(state.rows))

@@ -1,12 +1,12 @@
-"""The ledger: an append-only table of events in SQLite or PostgreSQL, one writer at a time a campaign."""
+"""The ledger: an append-only table of events in SQLite or PostgreSQL. A campaign has one writer at a time."""
 
 import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Self
 
 from sqlalchemy import JSON, Column, Connection, Engine, Integer, MetaData, String, Table, create_engine, event, select
@@ -14,7 +14,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate
+from unskew.campaigns.ledger.settings import Settings
 from unskew.errors import InputError, StoreError
 
 PATIENCE = 30
@@ -36,65 +38,51 @@ _events = Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened: when, of which kind, by whom, and what exactly."""
-
-    id: int
-    at: str
-    kind: str
-    actor: str
-    body: dict[str, Any]
-
-
 def utc_now() -> datetime:
     """The time, with its zone."""
     return datetime.now(UTC)
 
 
 class Writer:
-    """What may be done inside `Ledger.writing`: all of it is kept, or none."""
+    """What can be done inside `Ledger.writing`. All of it is kept, or none."""
 
     def __init__(self, connection: Connection, campaign: str, at: str) -> None:
         self._connection, self._campaign, self._at = connection, campaign, at
 
-    def events(self, after: int = 0) -> list[Event]:
-        """What happened after that event, this transaction's own appends included."""
+    def events(self, after: int = 0) -> list[Recorded]:
+        """The events after the one of that number, including those appended in this transaction."""
         return _read(self._connection, self._campaign, after)
 
-    def append(self, kind: str, actor: str, body: dict[str, Any]) -> None:
-        """One more event."""
-        self.append_all([(kind, actor, body)])
-
-    def append_all(self, events: list[tuple[str, str, dict[str, Any]]]) -> None:
-        """More events (kind, actor, body), in this order."""
+    def append(self, *events: Event, by: str = "") -> None:
+        """Add events, in this order, done by one person or, with "", by the program."""
         if events:
             rows = [
-                {"campaign": self._campaign, "at": self._at, "kind": kind, "actor": actor, "body": body}
-                for kind, actor, body in events
+                {"campaign": self._campaign, "at": self._at, "kind": one.kind, "actor": by, "body": one.as_body()}
+                for one in events
             ]
             self._connection.execute(_events.insert(), rows)
 
 
 class Ledger:
-    """The events of campaigns at a URL: ``sqlite:///file`` or ``postgresql://user@host/database``.
+    """The events of campaigns, in an SQLite file (a path or ``sqlite:///file``) or ``postgresql://user@host/database``.
 
-    Opening creates or migrates the tables. Safe to use from several threads and processes at once; a transaction
-    that was not committed, for whatever reason, leaves no trace.
+    Opening it creates or migrates the tables. It is safe to use from several threads and processes at once. A
+    transaction that was not committed, for whatever reason, leaves no trace.
 
     Examples
     --------
     >>> import tempfile
-    >>> ledger = Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.sqlite")
-    >>> ledger.create("c", {"budget": 10})
+    >>> from unskew.campaigns.ledger.events import Answered
+    >>> ledger = Ledger(Path(tempfile.mkdtemp(), "ledger.sqlite"))
+    >>> ledger.create("c", Settings(budget=10))
     >>> with ledger.writing("c") as write:
-    ...     write.append("answered", "ann", {"id": "7", "label": "1"})
-    >>> [(e.id, e.kind, e.body["label"]) for e in ledger.events("c")]
-    [(1, 'answered', '1')]
+    ...     write.append(Answered("7", "yes"), by="ann")
+    >>> [(recorded.id, recorded.actor, recorded.event) for recorded in ledger.events("c")]
+    [(1, 'ann', Answered(id='7', label='yes'))]
     >>> ledger.close()
     """
 
-    def __init__(self, url: str | URL, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, url: str | Path | URL, *, now: Callable[[], datetime] = utc_now) -> None:
         self.now = now
         self._url = _checked(url)
         self._shown = self._url.render_as_string(hide_password=True)
@@ -108,7 +96,7 @@ class Ledger:
             raise
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -117,9 +105,9 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def create(self, campaign: str, settings: dict[str, Any]) -> None:
-        """A new campaign, with settings that never change."""
-        row = {"id": campaign, "at": self._at(), "settings": settings}
+    def create(self, campaign: str, settings: Settings) -> None:
+        """Add a campaign, with settings that never change."""
+        row = {"id": campaign, "at": self._at(), "settings": settings.as_record()}
         with self._errors(), self._begin(writing=True) as connection:
             connection.execute(_campaigns.insert(), row)
 
@@ -128,24 +116,24 @@ class Ledger:
         with self._errors(), self._begin() as connection:
             return list(connection.execute(select(_campaigns.c.id).order_by(_campaigns.c.at)).scalars())
 
-    def settings(self, campaign: str) -> dict[str, Any]:
-        """What the campaign was created with."""
+    def settings(self, campaign: str) -> Settings:
+        """The settings the campaign was created with."""
         with self._errors(), self._begin() as connection:
             found = connection.execute(select(_campaigns.c.settings).where(_campaigns.c.id == campaign)).scalar()
         if found is None:
             raise self._missing(campaign)
-        return dict(found)
+        return Settings.from_record(found)
 
-    def events(self, campaign: str, after: int = 0) -> list[Event]:
-        """What happened after that event, oldest first."""
+    def events(self, campaign: str, after: int = 0) -> list[Recorded]:
+        """The events after the one of that number, oldest first."""
         with self._errors(), self._begin() as connection:
             return _read(connection, campaign, after)
 
     @contextmanager
     def writing(self, campaign: str) -> Iterator[Writer]:
-        """A transaction in which nobody else writes to the campaign; an exception inside undoes it."""
+        """A transaction in which nobody else writes to the campaign. An exception inside it undoes it."""
         with self._errors(), self._begin(writing=True) as connection:
-            # SQLite has one writer anyway; in PostgreSQL the campaign's row is the lock.
+            # SQLite has one writer anyway. In PostgreSQL the campaign's row serves as the lock.
             row = select(_campaigns.c.id).where(_campaigns.c.id == campaign).with_for_update()
             if connection.execute(row).scalar() is None:
                 raise self._missing(campaign)
@@ -166,7 +154,7 @@ class Ledger:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """The database's own errors as a line that says what to do."""
+        """Turn the database's own errors into one line that says what to do."""
         try:
             yield
         except (DBAPIError, PoolTimeout) as error:
@@ -174,7 +162,9 @@ class Ledger:
             raise StoreError(f"the ledger {self._shown}: {cause[0] if cause else error}. {_remedy(cause)}") from error
 
 
-def _checked(url: str | URL) -> URL:
+def _checked(url: str | Path | URL) -> URL:
+    if isinstance(url, Path):
+        url = URL.create("sqlite", database=str(url.absolute()))
     try:
         found = make_url(url)
     except ArgumentError:
@@ -201,10 +191,10 @@ def _engine(url: URL) -> Engine:
                 url,
                 json_serializer=serialise,
                 pool_pre_ping=True,
-                isolation_level="READ COMMITTED",  # who waited for the lock must see what its holder wrote
+                isolation_level="READ COMMITTED",  # after waiting for the lock one must see what its holder wrote
                 connect_args={
                     "connect_timeout": PATIENCE,
-                    "keepalives": 1,  # a server that is gone is noticed after 10 + 3 * 5 seconds
+                    "keepalives": 1,  # notice after 10 + 3 * 5 seconds that a server is gone
                     "keepalives_idle": 10,
                     "keepalives_interval": 5,
                     "keepalives_count": 3,
@@ -222,7 +212,8 @@ def _engine(url: URL) -> Engine:
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions are begun below, not by the driver
-    # Of two that turn a new file to WAL together SQLite refuses one at once, whatever the timeout: a deadlock else.
+    # When two connections switch a new file to WAL at once, SQLite refuses one of them immediately, whatever the
+    # timeout, because waiting could deadlock. So we wait here.
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -237,7 +228,7 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A reader that turns writer half way could only fail; a writer says so at once, and waits its turn.
+    # A transaction that reads first and writes later could only fail; one that begins as a writer waits for its turn.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
 
 
@@ -245,14 +236,15 @@ def _prepare_postgresql(connection: Any, _: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = '{PATIENCE}s'")
         cursor.execute(f"SET statement_timeout = '{PATIENCE + 5}s'")
-        cursor.execute("SET idle_in_transaction_session_timeout = '60s'")  # a frozen client must not stop all others
+        # A client that hangs must not block all others.
+        cursor.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()
 
 
-def _read(connection: Connection, campaign: str, after: int) -> list[Event]:
+def _read(connection: Connection, campaign: str, after: int) -> list[Recorded]:
     c = _events.c
     found = select(c.id, c.at, c.kind, c.actor, c.body).where(c.campaign == campaign, c.id > after).order_by(c.id)
-    return [Event(*row) for row in connection.execute(found)]
+    return [Recorded(id, at, actor, decode(kind, body)) for id, at, kind, actor, body in connection.execute(found)]
 
 
 def _remedy(cause: list[str]) -> str:

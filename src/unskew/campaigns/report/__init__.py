@@ -1,1 +1,1 @@
-"""Pages that stand alone: the report of a campaign, the audit of a log."""
+"""Self-contained pages: the report of a campaign, the audit of a log."""

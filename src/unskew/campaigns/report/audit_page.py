@@ -1,4 +1,4 @@
-"""The audit of a log as one HTML page that stands alone, picture and all."""
+"""The audit of a log as one self-contained HTML page."""
 
 import base64
 import textwrap
@@ -18,13 +18,13 @@ POPULATION, LABELS = "#9a9a9a", "#0072B2"
 
 
 def html(audit: "LogAudit", name: str) -> str:
-    """The page; `name` is what the log is called."""
+    """The page; `name` is the name of the log."""
     picture = _data_uri(blind_spot_picture(audit.blind_spots)) if audit.blind_spots else None
     return rendered("audit.html.j2", {"audit": audit, "name": name, "picture": picture})
 
 
 def blind_spot_picture(spots: Sequence[BlindSpot]) -> "Figure":
-    """For each region, its share of the population above its share of the labels."""
+    """For each region a bar for its share of the population, and below it one for its share of the labels."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -48,7 +48,7 @@ def blind_spot_picture(spots: Sequence[BlindSpot]) -> "Figure":
 
 
 def _unbroken(spot: BlindSpot) -> str:
-    """The rule, to be broken between its conditions rather than within; a dollar is no formula."""
+    """The rule, with line breaks only between its conditions; a dollar sign does not begin a formula."""
     told = [str(condition).replace(" ", "\N{NO-BREAK SPACE}") for condition in spot.rule.conditions]
     return " and ".join(told).replace("$", r"\$")
 

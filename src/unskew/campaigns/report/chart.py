@@ -1,12 +1,12 @@
-"""The error on everyone over the labels spent, as a picture for a page."""
+"""The error on everyone by the number of labels, as a picture for a page."""
 
 from collections.abc import Sequence
 from io import StringIO
 from typing import NamedTuple
 
 
-class Point(NamedTuple):
-    """An estimate, in per cent, after so many labels."""
+class ChartPoint(NamedTuple):
+    """An estimate, in per cent, and the number of labels it rests on."""
 
     labels: int
     value: float
@@ -14,10 +14,10 @@ class Point(NamedTuple):
     high: float
 
 
-def error_chart(points: Sequence[Point], budget: int, *, narrow: bool = False) -> str:
+def error_chart(points: Sequence[ChartPoint], budget: int, *, narrow: bool = False) -> str:
     """The estimates with their intervals as SVG, for a wide page or for a phone.
 
-    >>> error_chart([Point(0, 33, 17, 49), Point(20, 20, 11, 30)], 100).startswith("<svg ")
+    >>> error_chart([ChartPoint(0, 33, 17, 49), ChartPoint(20, 20, 11, 30)], 100).startswith("<svg ")
     True
     """
     import matplotlib as mpl
@@ -35,7 +35,7 @@ def error_chart(points: Sequence[Point], budget: int, *, narrow: bool = False) -
         axes.set_xlim(-0.02 * budget, 1.02 * max(budget, labels[-1]))
         axes.set_ylim(0, min(100.0, 1.08 * max(high)))
         axes.set_xlabel("labels spent", color="#566473")
-        axes.set_ylabel("wrong on everyone, %", color="#566473")
+        axes.set_ylabel("error on everyone, %", color="#566473")
         axes.tick_params(colors="#566473", length=0)
         axes.grid(axis="y", color="#dde2e7", linewidth=0.8)
         axes.set_axisbelow(True)

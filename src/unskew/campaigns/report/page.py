@@ -1,10 +1,10 @@
-"""An HTML page that stands alone, from a template of this package."""
+"""A self-contained HTML page, from a template of this package."""
 
 from typing import Any
 
 
 def rendered(template: str, facts: dict[str, Any]) -> str:
-    """The page that says these facts; one that the template needs and is not there is an error."""
+    """The page with these facts. A fact that the template needs and that is missing is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -1,4 +1,4 @@
-"""What a column holds: text turned into numbers, booleans and dates where all of it is; other types made plain."""
+"""What a column holds. Text becomes numbers, booleans or dates if all of it is; other types become plain ones."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from unskew.campaigns.tables.csv_text import LARGEST_CELL, line_of
 from unskew.errors import InputError
 
 CATEGORIES = 50
-"""A column of more different texts, most of them met once, is text for people to read and no feature."""
+"""A column with more different texts than this, most of which occur once, is for people to read and not a feature."""
 
 DATE = r"^\d{4}-\d{2}-\d{2}$"
 TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
@@ -18,13 +18,13 @@ CODE = r"^-?0\d+$"
 ADDRESS = r"^(https?://|data:image/)"
 
 LARGEST = 1e30
-"""A larger number is a mark for "missing", and soon after it single precision ends, in which trees are grown."""
+"""Larger numbers are marks for "missing". Trees are grown in single precision, which ends soon after this."""
 
 
 def kinds(frame: pl.DataFrame) -> dict[str, str]:
     """What each column holds: "number", "boolean", "category", "date" or "text".
 
-    Text is shown to people and is no feature: more than 50 different values most of which come once, or
+    Text is shown to people and is not a feature: more than 50 different values most of which occur once, or
     addresses of pages and pictures.
 
     >>> kinds(pl.DataFrame({"age": [30, 41], "region": ["north", "south"], "photo": ["https://a/1", "https://a/2"]}))
@@ -48,10 +48,10 @@ def _kind(column: pl.Series) -> str:
 
 
 def typed(path: Path, separator: str, column: pl.Series) -> pl.Series:
-    """A column of text as what all its values are."""
+    """A column of text in the type that fits all its values."""
     number = column.cast(pl.Float64, strict=False)
     bare = column
-    if number.null_count() > column.null_count():  # most columns are done here, and stripping takes time
+    if number.null_count() > column.null_count():  # seldom: stripping blanks takes time
         bare = column.str.strip_chars()
         number = bare.cast(pl.Float64, strict=False)
     codes = bool(bare.str.contains(CODE).any())  # 01067 is a code, and 1067 another
@@ -112,12 +112,12 @@ def _mixed(path: Path, separator: str, column: pl.Series, bad: pl.Series, what: 
     others = "" if many == 1 else f", the first of {many} that are not"
     return InputError(
         f"{path} line {line_of(path, separator, row)}: column {column.name!r} holds {what}, but {column[row]!r:.60} is "
-        f"none{others}. Correct it, or leave the cell empty where the value is missing."
+        f"not one{others}. Correct it, or leave the cell empty where the value is missing."
     )
 
 
-def _usable(path: Path, column: pl.Series, where: Callable[[int], str]) -> pl.Series:
-    """The column with NaN as null; numbers too large to mean anything and years without a calendar are refused."""
+def _usable(path: str | Path, column: pl.Series, where: Callable[[int], str]) -> pl.Series:
+    """The column with NaN as null. Numbers too large to mean anything are refused, and years outside the calendar."""
     if column.dtype == pl.Float64:
         column = shown = column.fill_nan(None)
         bad, rule = column.abs() > LARGEST, f"numbers must be finite and at most {LARGEST:g}"
@@ -152,8 +152,8 @@ def odd_value(column: pl.Series, kind: str) -> str:
     return str((odd if odd.len() else written)[0])
 
 
-def plain(path: Path, column: pl.Series) -> pl.Series:
-    """A column of a Parquet file as one of the six types."""
+def plain(path: str | Path, column: pl.Series) -> pl.Series:
+    """A column of a Parquet file or a frame as one of the six plain types."""
     kind = column.dtype
     if kind in (pl.Date, pl.Datetime):
         _usable(path, column, _row)  # first: Polars panics where it cannot cast
@@ -170,8 +170,8 @@ def plain(path: Path, column: pl.Series) -> pl.Series:
         column = column.cast(pl.Datetime("us"))
     elif kind not in (pl.Boolean, pl.String, pl.Date):
         raise InputError(
-            f"{path}: column {column.name!r} holds {kind}; numbers, booleans, text, dates and times are taken. "
-            "Turn it into one of these, or drop it."
+            f"{path}: column {column.name!r} holds {kind}; only numbers, booleans, text, dates and times "
+            "can be used. Convert it, or drop the column."
         )
     if column.dtype == pl.String:
         column = column.replace("", None)

@@ -1,4 +1,4 @@
-"""A CSV file as a frame of text, every row as long as the header; else one line that says where it is not."""
+"""A CSV file as a frame of text in which every row is as long as the header, or one line that says what is wrong."""
 
 import csv
 import gzip
@@ -15,13 +15,13 @@ import polars as pl
 from unskew.errors import InputError
 
 MOST_COLUMNS = 2_000
-"""More are refused: no one reads a row of so many, and a model of them needs more labels than anyone buys."""
+"""More are refused: nobody can read such a row, and a model of them needs more labels than anyone buys."""
 
 LARGEST_CELL = 1_000_000
 """Bytes. More in one cell is almost always a quote that was never closed."""
 
 BLOCK = 16_000_000
-"""Bytes looked at together."""
+"""Bytes read at a time."""
 
 
 def read_csv(path: Path, separator: str) -> pl.DataFrame:
@@ -37,7 +37,7 @@ def read_csv(path: Path, separator: str) -> pl.DataFrame:
         frame = pl.read_csv(raw, separator=separator, infer_schema=False, null_values="")
     except pl.exceptions.PolarsError:
         frame = pl.DataFrame()
-    if frame.shape != (height, len(names)):  # many quotes inside of cells, such as 5" pipe, are too much for Polars
+    if frame.shape != (height, len(names)):  # Polars cannot read many quotes inside cells, such as 5" pipe
         cells = [row or [""] for _, row in islice(_rows(raw, separator), 1, None)]
         frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
         return frame.with_columns(pl.all().replace("", None))
@@ -80,7 +80,7 @@ def _content(path: Path) -> bytes:
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw:
         raise InputError(
-            f"{path} is not UTF-8 text: it looks like UTF-16, or like no text at all. Save it as CSV in UTF-8, or "
+            f"{path} is not UTF-8 text: it looks like UTF-16, or is not text at all. Save it as CSV in UTF-8, or "
             f"convert it: iconv -f UTF-16 -t UTF-8 {path.name} > utf8.csv"
         )
     try:
@@ -123,13 +123,13 @@ def _header(path: Path, names: list[str], separator: str) -> list[str]:
 
 
 def _even(raw: bytes, separator: str, width: int) -> int | None:
-    """How many rows there are, if there is no quote and each line is as long as the header; quicker than CSV."""
+    """The number of rows, if there is no quote and each line is as long as the header. Quicker than parsing CSV."""
     if b'"' in raw or raw.count(b"\r") != raw.count(b"\r\n"):
         return None
     lines, start = 0, 0
     while start < len(raw):
         stop = raw.rfind(b"\n", start, start + BLOCK) + 1
-        if not stop:  # one line of so much
+        if not stop:  # one line longer than a block
             return None
         block = np.frombuffer(raw, dtype=np.uint8, count=stop - start, offset=start)
         ends = np.flatnonzero(block == ord("\n"))
@@ -142,7 +142,7 @@ def _even(raw: bytes, separator: str, width: int) -> int | None:
 
 
 def _checked(path: Path, rows: Iterator[tuple[int, list[str]]], width: int) -> int:
-    """How many rows there are; all as long as the header, no cell too large."""
+    """The number of rows, all of which are as long as the header, with no cell too large."""
     height, before = 0, 1
     for line, row in rows:
         if len(row) != width and (row or width > 1):  # in a single column, an empty line is a missing value
@@ -172,10 +172,10 @@ def _broken(path: Path, raw: bytes, separator: str, error: csv.Error) -> InputEr
     return InputError(f"{path} line {line + 1} is not CSV: {error}. A quote within quotes is written twice.")
 
 
-def too_wide(path: Path, columns: int) -> InputError:
+def too_wide(path: str | Path, columns: int) -> InputError:
     """The error for a file of too many columns."""
     return InputError(
-        f"{path} has {columns:,} columns; at most {MOST_COLUMNS:,} are taken. Keep those a person would look at."
+        f"{path} has {columns:,} columns; the most is {MOST_COLUMNS:,}. Keep those a person would look at."
     )
 
 

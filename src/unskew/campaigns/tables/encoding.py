@@ -1,6 +1,6 @@
 """Columns of mixed types to a matrix of numbers, by a scikit-learn pipeline fitted to the log alone; rows to JSON.
 
-Every number of a row depends on that row alone, so that a row has the same features wherever it is met.
+The features of a row depend on that row alone, so they are the same wherever the row occurs.
 """
 
 import datetime
@@ -17,17 +17,18 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from unskew.campaigns.tables.column_types import odd_value
+from unskew.campaigns.tables.frames import as_polars
 from unskew.errors import InputError
 from unskew.rows import Floats
 
 MISSING = "(missing)"
-"""The category of a row without one."""
+"""The category of rows where it is missing."""
 
 MOST_CATEGORIES = 20
-"""Rarer ones, and those the log has not, have no feature of their own: the others are all 0."""
+"""Only this many categories of a column, the commonest in the log, have a feature. For others, all of these are 0."""
 
 CHUNK = 100_000
-"""Rows turned into features at a time."""
+"""The number of rows turned into features at a time."""
 
 DAY = 86_400_000_000.0
 """In microseconds."""
@@ -39,10 +40,10 @@ class PlainColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     Parameters
     ----------
     kinds : mapping
-        Column to "number", "boolean", "category" or "date". Other columns of a frame are left out.
+        For each column "number", "boolean", "category" or "date". Other columns of a frame are left out.
     missing : columns
-        For each of these, a column is added that is 1 where the value is missing, else 0. (Not by
-        SimpleImputer(add_indicator=True), whose indicator skl2onnx leaves out without a word.)
+        For each of these, a column is added that is 1 where the value is missing, else 0. (We do not use
+        SimpleImputer(add_indicator=True), because skl2onnx silently leaves out its indicator.)
 
     Examples
     --------
@@ -60,7 +61,7 @@ class PlainColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return self
 
     def transform(self, X: Any) -> pl.DataFrame:
-        frame = X if isinstance(X, pl.DataFrame) else pl.from_pandas(X, nan_to_null=True)
+        frame = as_polars(X, "X")
         for name in self.kinds:
             if name not in frame.columns:
                 raise InputError(f"column {name!r} is missing. Columns learnt from: {', '.join(self.kinds)}.")
@@ -76,7 +77,7 @@ class PlainColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
 
 def _marks(kinds: Mapping[str, str], missing: Sequence[str]) -> list[str]:
-    """The names of the columns that say what is missing: those of no other column."""
+    """The names of the columns that mark missing values; no other column has them."""
     marks: list[str] = []
     for name in missing:
         mark = f"{name} is missing"
@@ -101,7 +102,7 @@ def plain_column(column: pl.Series, kind: str) -> pl.Series:
 
 
 def _holds(dtype: pl.DataType, kind: str) -> bool:
-    """Whether values of a type can be meant as a kind: 7 is no boolean, 20200309 no date, but 36 may be a category."""
+    """Whether values of a type can be of a kind: 7 is not a boolean, 20200309 not a date, but 36 may be a category."""
     if kind == "number":
         return dtype.is_numeric()
     if kind == "boolean":
@@ -114,9 +115,9 @@ def _holds(dtype: pl.DataType, kind: str) -> bool:
 def encoder(log: pl.DataFrame, kinds: Mapping[str, str]) -> Pipeline:
     """A pipeline from a Polars or pandas frame to a float64 matrix, fitted to the log.
 
-    A missing number becomes the log's median, with a feature that says so; a category becomes a feature for each of
-    its 20 commonest values, all 0 for any other, also one the log has not. Columns that are the same in every row of
-    the log teach nothing and are left out.
+    A missing number becomes the log's median, and a feature marks it as missing. A category becomes a feature for each
+    of its 20 commonest values; for any other value, also one that the log does not have, all of these are 0. Columns
+    that are the same in every row of the log are left out.
 
     Parameters
     ----------
@@ -137,11 +138,11 @@ def encoder(log: pl.DataFrame, kinds: Mapping[str, str]) -> Pipeline:
     used = {name: kind for name, kind in kinds.items() if kind != "text" and log[name].n_unique() > 1}
     if not used:
         raise InputError(
-            "no column of the log differs from row to row but text and those named. Add columns to learn from."
+            "no column of the log can be learnt from: all are text or the same in every row. Add columns to learn from."
         )
     numbers = [name for name, kind in used.items() if kind != "category"]
     words = [name for name, kind in used.items() if kind == "category"]
-    # Given by name and not by OneHotEncoder(max_categories=): skl2onnx leaves out the feature of rare categories.
+    # Categories are given by name, not by OneHotEncoder(max_categories=): skl2onnx drops the feature of rare ones.
     common = [_common(log[name]) for name in words]
     one_hot = OneHotEncoder(categories=common, handle_unknown="ignore", sparse_output=False, dtype=np.float64)
     missing = [name for name in numbers if log[name].null_count()]
@@ -158,7 +159,7 @@ def _common(column: pl.Series) -> list[str]:
 
 
 def features(fitted: Pipeline, frame: Any) -> Floats:
-    """The frame's features, C-contiguous, made a chunk at a time so that no second copy is held."""
+    """The frame's features as a C-contiguous matrix, filled in chunks so that no second copy is held."""
     matrix = np.empty((len(frame), len(feature_names(fitted))))
     for start in range(0, len(frame), CHUNK):
         matrix[start : start + CHUNK] = fitted.transform(frame[start : start + CHUNK])

@@ -1,15 +1,18 @@
-"""Logs and pools as files: CSV or Parquet in, a frame of plain types out, or one line that says what is wrong.
+"""Logs and pools: CSV, Parquet or a frame in, a frame of plain types out, or one line that says what is wrong.
 
-A frame has columns of six types: Int64, Float64, Boolean, String, Date, Datetime. A missing value is null.
+A frame of plain types has columns of six types: Int64, Float64, Boolean, String, Date, Datetime. Missing values are
+null.
 """
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from unskew.campaigns.tables.column_types import kinds, odd_value, plain, typed
 from unskew.campaigns.tables.csv_text import MOST_COLUMNS, read_csv, too_wide
+from unskew.campaigns.tables.frames import as_polars
 from unskew.campaigns.tables.labels import canonical
 from unskew.errors import InputError, unknown
 
@@ -21,20 +24,23 @@ LEAST_PROPENSITY = 1e-12
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
 
-def read_table(path: str | Path, *, text: Collection[str] = ()) -> pl.DataFrame:
-    r"""The table in a .csv, .csv.gz, .tsv or .parquet file.
+def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: str = "the table") -> pl.DataFrame:
+    r"""The table in a .csv, .csv.gz, .tsv or .parquet file, or in a Polars or pandas frame.
 
-    In text files, a column is of the first of these types that fits all its values: numbers, booleans (true, false),
-    ISO dates, ISO times (with a zone: as UTC), text. Numbers with leading zeros are codes, so text. A column of
-    which half or more are numbers, or dates, but not all, is refused: it is a typing error, or a mark for "missing".
+    In text files, a column gets the first of these types that fits all its values: numbers, booleans (true, false),
+    ISO dates, ISO times (those with a zone become UTC), text. Numbers with leading zeros are codes and stay text. A
+    column of which half or more are numbers or dates, but not all, is refused: that is a typing error, or a mark for
+    "missing". The columns of frames are checked as those of Parquet files are.
 
     Parameters
     ----------
-    path : path
-        In UTF-8 if it is text.
+    source : path or frame
+        Text files must be in UTF-8.
     text : names of columns, optional
-        To be taken as text whatever they hold: ids, and what is text in the log. In Parquet, only whole numbers are:
-        how others were written is not known.
+        Columns to read as text whatever they hold: ids, and columns that are text in the log. In Parquet files and
+        frames this applies only to whole numbers: how other values were written is not known.
+    name : str
+        What messages call a frame.
 
     Examples
     --------
@@ -45,7 +51,9 @@ def read_table(path: str | Path, *, text: Collection[str] = ()) -> pl.DataFrame:
     ...     read_table(file).dtypes
     [Float64, Date, Int64]
     """
-    path = Path(path)
+    if not isinstance(source, str | Path):
+        return _plain_frame(name, as_polars(source, name), text)
+    path = Path(source)
     kind = next((end for end in (*SEPARATORS, ".parquet") if path.name.lower().endswith(end)), None)
     if not path.exists():
         raise InputError(f"there is no file {str(path)!r}. Check the name, and the folder you are in.")
@@ -76,9 +84,16 @@ def _read_parquet(path: Path, text: Collection[str]) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, OSError) as error:
         told = " ".join(str(error).split())[:120]
         raise InputError(f"{path} is not a whole Parquet file: {told}. Write it again.") from None
+    return _plain_frame(path, frame, text)
+
+
+def _plain_frame(where: str | Path, frame: pl.DataFrame, text: Collection[str]) -> pl.DataFrame:
+    """The frame with plain types only, or a refusal."""
+    if frame.width > MOST_COLUMNS:
+        raise too_wide(where, frame.width)
     if frame.is_empty():
-        raise InputError(f"{path} has {frame.width} columns and no rows. It needs at least one row.")
-    frame = frame.select(plain(path, column) for column in frame.iter_columns())
+        raise InputError(f"{where} has {frame.width} columns and no rows. It needs at least one row.")
+    frame = frame.select(plain(where, column) for column in frame.iter_columns())
     codes = [name for name, kind in frame.schema.items() if kind == pl.Int64 and name in text]
     return frame.with_columns(pl.col(codes).cast(pl.String))
 
@@ -86,7 +101,7 @@ def _read_parquet(path: Path, text: Collection[str]) -> pl.DataFrame:
 def row_ids(frame: pl.DataFrame, id: str | None, where: str = "the table") -> pl.Series:
     """An id for each row, as text: its value in the column `id`; without one, "row-1", "row-2" and so on.
 
-    Blanks around it are none of it. `where` says in messages what the frame is.
+    Blanks around an id are removed. `where` is what messages call the frame.
 
     >>> row_ids(pl.DataFrame({"age": [30, 41]}), None).to_list()
     ['row-1', 'row-2']
@@ -107,12 +122,12 @@ def row_ids(frame: pl.DataFrame, id: str | None, where: str = "the table") -> pl
 
 
 def _bare(column: pl.Series) -> pl.Series:
-    """As text, without the blanks around it; null if nothing is left."""
+    """The column as text, without blanks around it; null if nothing is left."""
     return column.cast(pl.String).str.strip_chars().replace("", None)
 
 
 def label_texts(frame: pl.DataFrame, label: str) -> pl.Series:
-    """Labels as a person writes them, null where there is none: 1.0 is "1", a boolean "true" or "false".
+    """Labels as a person writes them, null where there is none: 1.0 is "1", a boolean is "true" or "false".
 
     >>> label_texts(pl.DataFrame({"paid": [1.0, None, 0.0]}), "paid").to_list()
     ['1', None, '0']
@@ -125,7 +140,7 @@ def label_texts(frame: pl.DataFrame, label: str) -> pl.Series:
 
 
 def class_names(frame: pl.DataFrame, label: str) -> list[str]:
-    """The label's values, smallest first: numbers by size, false before true, text by its letters."""
+    """The values of the label, smallest first: numbers by size, false before true, text in alphabetical order."""
     names = label_texts(frame, label)
     order = pl.DataFrame(
         {"value": names if frame[label].dtype == pl.String else frame[label], "name": names}
@@ -141,9 +156,9 @@ def check_log(
     *,
     classes: Sequence[str] | None = None,
 ) -> list[str]:
-    """Refuse a log that cannot be used; the names of its two classes, negative first.
+    """Refuse a log that cannot be used. Returns the names of its two classes, the negative one first.
 
-    `classes` says both where the labels show only one, or which of them is the positive one.
+    `classes` names both if the labels show only one of them, or if they are to be in another order.
 
     >>> check_log(pl.DataFrame({"age": [30, 41, 52], "paid": [1, None, 0], "q0": [0.5, 0.1, 1.0]}), "paid", "q0")
     ['0', '1']
@@ -154,18 +169,19 @@ def check_log(
         told = few if len(seen) < 2 else f"got {len(seen)}: {_list(seen, 4)}"
         remedy = "Merge classes, or empty the cells of the others."
         if len(seen) < 2:
-            remedy = "Add labels of both; `unskew start` can do without, given --classes NEG,POS."
+            remedy = "Add labels of both classes, or name the classes: `unskew start` takes --classes NEG,POS."
         raise InputError(f"the label {label!r} must have two classes; {told}. {remedy}")
     if not seen and propensity is None:
         raise InputError(
-            f"propensities are estimated from who has a label, and no row has one in {label!r}. Name their column."
+            f"propensities are estimated from which rows have a label, and none has one in {label!r}. Name "
+            "their column."
         )
     pair = seen if classes is None else [_as_label(name, seen, frame[label].dtype) for name in classes]
     for name in seen:
         if name not in pair:
             raise InputError(f"the label {label!r} must be {' or '.join(map(repr, pair))}; got {name!r}. Correct it.")
     if len(set(pair)) != 2 or len(pair) != 2:
-        raise InputError(f"classes must be two different names; got {_list(pair, 4)}. Say the negative one first.")
+        raise InputError(f"classes must be two different names; got {_list(pair, 4)}. Put the negative one first.")
     if propensity is not None:
         _check_propensity(_column(frame, propensity, "propensity"))
     if id is not None:
@@ -176,7 +192,7 @@ def check_log(
 
 
 def _as_label(name: str, seen: Sequence[str], dtype: pl.DataType) -> str:
-    """A class as labels have it, for one that is named: 1.0 is "1", True is "true"."""
+    """A class that was named, written as the labels are: 1.0 is "1", True is "true"."""
     found = canonical(name, seen)
     if found is not None or not seen:
         return found or name
@@ -196,7 +212,8 @@ def check_pool(
     """The pool with the log's columns and types, or a refusal.
 
     The pool may lack label and propensity. A label it does have is left out: rows of the pool are there to be asked
-    about, and what they say by themselves must not leak into the model. Columns are put in the log's order.
+    about, and their own labels must not leak into the model. A propensity it does have is checked and kept, for the
+    weights of its rows; people do not see it, and it is not a feature. Columns are put in the log's order.
     """
     special = {label, propensity} - {None}
     wanted = [name for name in log.columns if name not in special and name != id]
@@ -204,7 +221,7 @@ def check_pool(
     extra = [name for name in pool.columns if name not in log.columns and name != id]
     if missing or extra:
         told = [f"it lacks {_list(missing, 5)}"] if missing else []
-        told += [f"it has {_list(extra, 5)}, which the log has not"] if extra else []
+        told += [f"it has {_list(extra, 5)}, which the log does not have"] if extra else []
         raise InputError(f"the pool must have the log's columns; {' and '.join(told)}. Add, drop or rename columns.")
     if id is not None:
         if id not in pool.columns:
@@ -219,11 +236,11 @@ def check_pool(
 
 
 def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
-    """The column of the pool in the log's type: an empty one, or codes that happen to be whole numbers, can be cast."""
+    """The pool's column in the log's type. Empty columns, and codes that happen to be whole numbers, can be cast."""
     wanted = log.schema[column.name]
     if column.dtype == wanted or (column.dtype.is_numeric() and wanted.is_numeric()):
         return column
-    if log[column.name].null_count() == log.height:  # no feature, as it says nothing
+    if log[column.name].null_count() == log.height:  # it is not a feature
         return column
     if column.null_count() == len(column) or (wanted == pl.String and column.dtype == pl.Int64):
         return column.cast(wanted)
@@ -239,12 +256,12 @@ def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
         value = odd_value(column, kinds(log.select(column.name))[column.name])
     raise InputError(
         f"column {column.name!r} holds {_words(log[column.name])} in the log and {_words(column)} in the pool "
-        f"({value!r:.40}). Write it alike in both."
+        f"({value!r:.40}). Write it in the same way in both."
     )
 
 
 def _words(column: pl.Series) -> str:
-    """What a column holds, for people."""
+    """What a column holds, in words."""
     words = {"number": "numbers", "boolean": "true and false", "category": "words", "date": "dates", "text": "text"}
     return "times" if column.dtype == pl.Datetime else words[kinds(column.to_frame())[column.name]]
 
@@ -259,7 +276,7 @@ def _check_propensity(q0: pl.Series) -> None:
         told = "none" if q0[row] is None else f"{q0[row]:g}"
         least = f", and at least {LEAST_PROPENSITY:g}" if 0 < (q0[row] or 0) < 1 else ""
         raise InputError(
-            f"the propensity {q0.name!r} must be in (0, 1]{least} in every row, also without a label; got {told} in "
+            f"the propensity {q0.name!r} must be in (0, 1]{least} in every row, with or without a label; got {told} in "
             f"row {row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have propensities estimated."
         )
 

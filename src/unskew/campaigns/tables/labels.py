@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def canonical(said: str, classes: Sequence[str]) -> str | None:
-    """The class that was meant: as written, but for case and blanks around it, or as the same number; None if neither.
+    """The class that a text means: the same but for case and blanks around it, or the same number; None if none.
 
     >>> canonical("1.0", ["0", "1"]), canonical("True", ["false", "true"]), canonical("2", ["0", "1"])
     ('1', 'true', None)

@@ -9,6 +9,7 @@ class DBALw(Passive):
     """Query in the disagreement region only, infer elsewhere; importance sampling as in `Passive` (key idea 1)."""
 
     queries_all = False
+    tuned = ("C", "eta")
 
 
 class DBALwm(DBALw):

@@ -1,13 +1,27 @@
 """The released regime of Passive, DBALw and DBALwm: keep everything, retrain after every batch."""
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unskew.methods.loop import Round
-from unskew.methods.streams.linear_method import LinearMethod
-from unskew.rows import Floats, Rows, grown
+from unskew.methods.rounds import StreamRound
+from unskew.methods.streams.linear_method import LinearMethod, LinearState, still_inside
+from unskew.rows import Growing
 from unskew.theory.disagreement import LinearTest
+
+
+@dataclass(frozen=True, eq=False)
+class Kept(LinearState):
+    """All rows so far: the first `from_log` are the log's revealed ones, the others came with the stream."""
+
+    X: Growing
+    y: Growing
+    q0: Growing
+    from_log: int
+    rows: int
+    n: int
+    """The number of online rows so far."""
 
 
 class Everything:
@@ -21,39 +35,42 @@ class Everything:
     anytime = True
     first_batch = 10
 
-    def __init__(self, method: LinearMethod) -> None:
-        self.method = method
+    def warm_start(self, method: LinearMethod) -> LinearState:
+        log = method.log_
+        rows = len(log.revealed_y)
+        X, y, q0 = (Growing(part) for part in (log.revealed_X, log.revealed_y, log.revealed_q0))
+        before = Kept(method.from_zero(), method.tested_before, X, y, q0, rows, rows, 0)
+        return self.train(method, before)  # first model: the log alone, weights 1/Q0
 
-    def warm_start(self) -> None:
-        log = self.method.log_
-        self.X: Rows = log.revealed_X
-        self.y: Floats = log.revealed_y
-        self.q0: Floats = log.revealed_q0
-        self.from_log = self.rows = len(self.y)
-        self.n = 0  # online rows so far
-        self.train()  # first model: the log alone, weights 1/Q0
-
-    def choose(self, X: Rows, q0: Floats) -> Round:
-        method = self.method
-        m, n = method.log_.m, self.n
+    def choose(self, method: LinearMethod, X: np.ndarray, q0: np.ndarray) -> StreamRound:
+        state = method.state_
+        assert isinstance(state, Kept)
+        m, n = method.log_.m, state.n
         V = method.largest_weight(m, n, method.xi0_)
-        test = LinearTest(method.C, V, method.loss(), m + n)
+        test = LinearTest(method.C, V, state.fit.loss(), m + n)
         a = math.sqrt(method.eta / (method.eta + m + n))  # t = cnt here
-        y, inside = test(method.descent_, X, a)
-        method.note(inside)
-        queried = np.ones_like(inside) if method.queries_all else inside
-        return Round(X, q0, y, queried, p=queried.astype(np.float64))
+        y, inside = test(state.fit.descent, X, a)
+        whole = np.ones_like(inside)
+        queried = whole if method.queries_all else inside
+        plan = still_inside(state.all_inside, inside)
+        return StreamRound(X, q0, y, queried, whole, queried.astype(np.float64), plan)
 
-    def learn(self, batch: Round) -> None:
-        self.X = grown(self.X, self.rows, batch.X)
-        self.y = grown(self.y, self.rows, batch.y)
-        self.q0 = grown(self.q0, self.rows, batch.q0)
-        self.rows += len(batch.y)
-        self.n += len(batch.y)
-        self.train()
+    def learn(self, method: LinearMethod, batch: StreamRound) -> LinearState:
+        state = method.state_
+        assert isinstance(state, Kept)
+        grown = replace(
+            state,
+            all_inside=batch.plan,
+            X=state.X.extended(state.rows, batch.X),
+            y=state.y.extended(state.rows, batch.y),
+            q0=state.q0.extended(state.rows, batch.q0),
+            rows=state.rows + len(batch.y),
+            n=state.n + len(batch.y),
+        )
+        return self.train(method, grown)
 
-    def train(self) -> None:
-        method, rows = self.method, self.rows
-        v = method.weigh(self.q0[:rows], 1.0, self.from_log, method.log_.m, self.n)
-        method.from_zero()
-        method.fit(self.X[:rows], self.y[:rows], v, np.arange(rows))
+    def train(self, method: LinearMethod, state: Kept) -> Kept:
+        rows = state.rows
+        v = method.weigh(state.q0.first(rows), 1.0, state.from_log, method.log_.m, state.n)
+        fit = method.trained(method.from_zero(), state.X.first(rows), state.y.first(rows), v, np.arange(rows))
+        return replace(state, fit=fit)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from unskew import theory
 from unskew.data import propensities, signs
 from unskew.errors import InputError
-from unskew.methods.loop import Method, Round
+from unskew.methods.rounds import StreamRound
+from unskew.methods.stream import StreamMethod
 from unskew.rows import Bools, Floats, Ints, Rows, as_rows, stack, take
 from unskew.sampling.weights import mixture
 
@@ -47,7 +48,26 @@ class Iteration:
         return kept
 
 
-class ExactIDBAL(Method):
+class Explored(NamedTuple):
+    """What is settled about segment k before its labels are known: V_k, D_k (a bool a point), xi_k, Q_k and T_0^(k)."""
+
+    V: Ints
+    D: Bools
+    xi: float
+    cut: float
+    part: slice
+    seen: int
+    """The number of stream rows up to its end."""
+
+
+class Exact(NamedTuple):
+    """All iterations so far, and what the last of them began with."""
+
+    history: tuple[Iteration, ...]
+    last: Explored
+
+
+class ExactIDBAL(StreamMethod):
     """Algorithm 1 line by line on a finite class H, with its guarantee: h* stays in V_k, all k, w.p. 1 - delta.
 
     The stream is cut into segments of n_k = 1, 2, 4, ... rows (the last cut short unless n = 2^K - 1),
@@ -99,7 +119,7 @@ class ExactIDBAL(Method):
     anytime = False  # alpha = 2m/3n needs n
     first_batch = 1  # n_k = 1, 2, 4, ...
 
-    history_: list[Iteration]
+    state_: Exact
 
     def __init__(
         self,
@@ -122,7 +142,12 @@ class ExactIDBAL(Method):
         """h_hat_k, at the end of the stream the output of line 20."""
         return FiniteClassifier(self._class.member(self.history_[-1].h_hat), self.log_.classes)
 
-    def warm_start(self) -> None:
+    @property
+    def history_(self) -> list[Iteration]:
+        """What Algorithm 1 knew at the end of each segment."""
+        return list(self.state_.history)
+
+    def warm_start(self) -> Exact:
         log = self.log_
         self._class = _as_class(self.H, log.classes)
         if self.domain is None:
@@ -131,43 +156,48 @@ class ExactIDBAL(Method):
             rows = as_rows(self.domain[0], name="domain")
             self._domain_q0 = propensities(self.domain[1], rows.shape[0], name="domain q0")
         self._points, self._point_of = self._class.points(rows)
-        self._D = np.ones(self._points.shape[0], dtype=bool)  # line 3: D_0 = X
-        self._V = np.arange(self._class.size)  # line 3: V_0 = H
-        self._xi, self._cut = float(self._domain_q0.min()), 1.0  # line 3
-        self._seen, self._part = 0, slice(0, log.m // 3)  # T_0^(0)
-        self.history_ = []
-        self.learn(Round(log.X[:0], log.q0[:0], log.y[:0], log.z[:0], log.z[:0]))
+        everywhere = np.ones(self._points.shape[0], dtype=bool)  # line 3: D_0 = X
+        V = np.arange(self._class.size)  # line 3: V_0 = H
+        first = Explored(V, everywhere, float(self._domain_q0.min()), 1.0, slice(0, log.m // 3), 0)  # T_0^(0)
+        nothing = StreamRound(log.X[:0], log.q0[:0], log.y[:0], log.z[:0], log.z[:0], log.q0[:0], first)
+        return Exact((self._iteration(0, nothing),), first)
 
-    def choose(self, X: Rows, q0: Floats) -> Round:
-        last, log, n_k = self.history_[-1], self.log_, len(q0)
+    def choose(self, X: Rows, q0: Floats) -> StreamRound:
+        last, before, log, n_k = self.state_.history[-1], self.state_.last, self.log_, len(q0)
         V = last.next_V  # line 8
         points, point_of = self._class.points(X)
         inside = self._divided(V, points)[point_of]  # the batch's rows in D_{k+1}
-        D, before = np.zeros_like(self._D), np.flatnonzero(self._D)  # D_{k+1} lies within D_k
-        D[before] = self._divided(V, take(self._points, before))
+        D, old = np.zeros_like(before.D), np.flatnonzero(before.D)  # D_{k+1} lies within D_k
+        D[old] = self._divided(V, take(self._points, old))
         at_hand = q0[inside] if self.domain is None else q0[:0]
         divided = self._domain_q0[D[self._point_of]]
         xi = float(min(divided.min(initial=1.0), at_hand.min(initial=1.0)))  # line 9
-        seen = self._seen + n_k
+        seen = before.seen + n_k
         upto = log.m // 3 + 2 * log.m * seen // (3 * self.n_) if seen < self.n_ else log.m
-        part = slice(self._part.stop, min(upto, log.m))  # T_0^(k+1)
+        part = slice(before.part.stop, min(upto, log.m))  # T_0^(k+1)
         m_k = part.stop - part.start
         cut = xi + n_k / m_k if m_k else 1.0
         kept = q0 <= cut  # line 12
+        queried = inside & kept  # line 14
         inferred = self._class.answers(np.array([last.h_hat]), points)[0][point_of]
-        self._V, self._D, self._xi, self._cut, self._part, self._seen = V, D, xi, cut, part, seen
-        return Round(X, q0, np.where(inferred, 1.0, -1.0), inside & kept, kept)  # line 14
+        plan = Explored(V, D, xi, cut, part, seen)
+        return StreamRound(X, q0, np.where(inferred, 1.0, -1.0), queried, kept, queried.astype(np.float64), plan)
 
-    def learn(self, batch: Round) -> None:
+    def learn(self, batch: StreamRound) -> Exact:
+        history = self.state_.history
+        return Exact((*history, self._iteration(len(history), batch)), batch.plan)
+
+    def _iteration(self, k: int, batch: StreamRound) -> Iteration:
         """Lines 17-18, S~_k from a slice of the log and a batch; then lines 5 and 7 on it."""
-        log, k, V, part = self.log_, len(self.history_), self._V, self._part
-        m_k, n_k = part.stop - part.start, len(batch.y)
+        log, n_k = self.log_, len(batch.y)
+        V, D, xi, cut, part, _ = batch.plan
+        m_k = part.stop - part.start
         q0 = np.concatenate((log.q0[part], batch.q0))
         y = np.concatenate((log.y[part], batch.y))
-        z = np.concatenate((log.z[part], np.ones(n_k, dtype=bool) if batch.kept is None else batch.kept))
+        z = np.concatenate((log.z[part], batch.kept))
         N = max(m_k + n_k, 1)
         v = np.zeros(y.shape)
-        v[z] = mixture((m_k, n_k), (q0[z], q0[z] <= self._cut)) / N if z.any() else 0.0
+        v[z] = mixture((m_k, n_k), (q0[z], q0[z] <= cut)) / N if z.any() else 0.0
         points, point_of = self._class.points(stack([log.X[part], batch.X]))
         # l(h, S~_k) = sum of v over y = 1, plus on each point where h says 1 what that costs and saves
         cost = np.bincount(point_of, np.where(y > 0.0, -v, v), points.shape[0]).astype(np.float64)
@@ -176,11 +206,10 @@ class ExactIDBAL(Method):
         share = np.bincount(point_of, np.full(y.shape, 1.0 / N), points.shape[0])
         says = self._class.answers(np.array([h_hat]), points)[0]
         rho = share @ says + self._sums(V, points, np.where(says, -share, share))
-        sigma_k = theory.sigma(self._class.size, theory.delta_k(self.delta, k) / 2.0, m_k, n_k, self._xi)
+        sigma_k = theory.sigma(self._class.size, theory.delta_k(self.delta, k) / 2.0, m_k, n_k, xi)
         gamma_0 = theory.GAMMA_0 if self.gamma_0 is None else self.gamma_0
         Delta = theory.Delta(sigma_k, np.maximum(rho, 0.0), gamma_0)  # line 5
-        D = self._D[self._point_of]
-        self.history_.append(Iteration(k, m_k, n_k, self._xi, self._cut, V, D, h_hat, loss, Delta))
+        return Iteration(k, m_k, n_k, xi, cut, V, D[self._point_of], h_hat, loss, Delta)
 
     def _sums(self, V: Ints, points: Rows | Ints, w: Floats) -> Floats:
         """For each h in V: the sum of w over the points on which h says 1."""

@@ -1,11 +1,12 @@
 """IDBAL: the paper's method. Warm start, multiple importance sampling, a debiasing query strategy."""
 
 from unskew.data import LoggedData
-from unskew.methods.loop import Round
+from unskew.methods.rounds import StreamRound
 from unskew.methods.streams.dbal import DBALwm
-from unskew.methods.streams.linear_method import Regime
-from unskew.methods.streams.segments import Segments
-from unskew.rows import Bools, Floats, Rows
+from unskew.methods.streams.linear_method import LinearMethod, Regime, still_inside
+from unskew.methods.streams.segments import Exploration, Segment, Segments
+from unskew.rows import Bools, Floats
+from unskew.theory.disagreement import LinearTest
 
 
 class IDBAL(DBALwm):
@@ -17,7 +18,7 @@ class IDBAL(DBALwm):
     debiases = True
 
     def regime(self) -> Regime:
-        return Segments(self) if self.variant == "paper" else ReleasedSegments(self)
+        return Segments() if self.variant == "paper" else ReleasedSegments()
 
 
 class ReleasedSegments(Segments):
@@ -25,22 +26,21 @@ class ReleasedSegments(Segments):
 
     first_batch = 10
 
-    def explore(self, X: Rows, q0: Floats, inside: Bools) -> None:
+    def explore(self, method: LinearMethod, state: Segment, test: LinearTest, q0: Floats, inside: Bools) -> Exploration:
         """Line 9 as released: Q_{k+1} comes from the last round's xi."""
-        self.cut = self.xi + 1.0 / self.alpha
+        return Exploration(test, state.xi, state.xi + 1.0 / state.alpha, still_inside(state.all_inside, inside))
 
-    def learn(self, batch: Round) -> None:
-        if self.n + len(batch.y) < self.method.n_:
-            self.xi = self.least_among(int((1.0 + self.alpha) * len(batch.y)))  # for the next round
-        super().learn(batch)
-
-    def least_among(self, left: int) -> float:
-        """`least` over the first so many train rows: the log's and then the stream's."""
-        xi = 1.0
-        parts: tuple[LoggedData | Round, ...] = (self.method.log_, *self.method.rounds_)
+    def next_xi(self, method: LinearMethod, state: Segment, batch: StreamRound) -> tuple[float, bool]:
+        """Xi for the next round: `least` over the first (1 + alpha) n_k train rows, the log's and then the stream's."""
+        plan: Exploration = batch.plan
+        if state.n + len(batch.y) >= method.n_:
+            return plan.xi, plan.all_inside
+        xi, all_inside, left = 1.0, plan.all_inside, int((1.0 + state.alpha) * len(batch.y))
+        parts: tuple[LoggedData | StreamRound, ...] = (method.log_, *method.rounds_)
         for part in parts:
-            xi = min(xi, self.least(part.X[:left], part.q0[:left]))
+            least, all_inside = self.least(plan.test, state.fit, part.X[:left], part.q0[:left], all_inside)
+            xi = min(xi, least)
             left -= len(part.q0)
             if left <= 0:
                 break
-        return xi
+        return xi, all_inside

@@ -1,34 +1,59 @@
 """What the paper's four methods share: a linear model, its descent, and one of two regimes."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from unskew.descent import Descent
 from unskew.errors import InputError, unknown
-from unskew.methods.loop import Method, Round
+from unskew.methods.rounds import StreamRound
+from unskew.methods.stream import StreamMethod
 from unskew.models.linear import LinearClassifier
 from unskew.rows import Bools, Floats, Ints, Rows, take
 
 VARIANTS = ("released", "paper")
 
 FOLDS = 20
-"""Labelled rows are judged without a twentieth of them at a time, their own among it."""
+"""Labelled rows are judged by models trained without a twentieth of them at a time, their own among it."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fit:
+    """A weight vector with its clock, the passes that led to it, and the rows X, y, v of the last one."""
+
+    descent: Descent
+    passes: tuple[tuple[Ints, Floats, Ints], ...] = ()
+    trained_on: tuple[Rows, Floats, Floats] | None = None
+
+    def loss(self) -> float:
+        """Sum of v over the rows of the last pass that the model gets wrong."""
+        assert self.trained_on is not None
+        return self.descent.errors(*self.trained_on)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearState:
+    """What a linear method has learnt; regimes add what they keep between rounds."""
+
+    fit: Fit
+    all_inside: bool | None
+    """Whether every row tested so far lay in the disagreement region; None before the first test."""
 
 
 class Regime(Protocol):
-    """Which rows a fit uses, and what is kept between rounds."""
+    """Which rows a fit uses, and what is kept between rounds. A regime has no state: the method's `state_` does."""
 
     anytime: bool
     first_batch: int
 
-    def warm_start(self) -> None: ...
-    def choose(self, X: Rows, q0: Floats) -> Round: ...
-    def learn(self, batch: Round) -> None: ...
+    def warm_start(self, method: "LinearMethod") -> LinearState: ...
+    def choose(self, method: Any, X: Rows, q0: Floats) -> StreamRound: ...
+    def learn(self, method: Any, batch: StreamRound) -> LinearState: ...
 
 
-class LinearMethod(Method):
+class LinearMethod(StreamMethod):
     """A method of the paper: how rows are weighted, which are queried, and a regime that trains.
 
     `variant="paper"` is Algorithm 1 line by line: segments of 1, 2, 4, ... rows, each used once, the
@@ -47,10 +72,15 @@ class LinearMethod(Method):
         Seeds the order in which a training pass visits its rows.
     """
 
+    parameters = ("C", "eta", "variant", "xi0")
+    tuned: ClassVar[tuple[str, ...]] = ("C", "eta")
+
     queries_all: ClassVar[bool] = False
     """Ask for every label, wherever the row lies."""
     debiases: ClassVar[bool] = False
     """Leave out stream rows that the log covers well: Q_k(x) = 1{Q0(x) <= xi_k + 1/alpha}."""
+
+    state_: LinearState
 
     def __init__(
         self,
@@ -71,7 +101,6 @@ class LinearMethod(Method):
         if variant not in VARIANTS:
             raise unknown("variant", variant, VARIANTS)
         self.C, self.eta, self.variant, self.xi0 = C, eta, variant, xi0
-        self._all_inside: bool | None = None
         self._regime = self.regime()
         self.anytime = self._regime.anytime
         self.first_batch = self._regime.first_batch
@@ -88,63 +117,60 @@ class LinearMethod(Method):
     def regime(self) -> Regime:
         """The regime of the variant."""
 
-    def warm_start(self) -> None:
-        self.from_zero()
+    def warm_start(self) -> LinearState:
         self.xi0_ = float(self.log_.q0.min()) if self.xi0 is None else self.xi0
-        self._regime.warm_start()
+        return self._regime.warm_start(self)
 
-    def choose(self, X: Rows, q0: Floats) -> Round:
-        return self._regime.choose(X, q0)
+    def choose(self, X: Rows, q0: Floats) -> StreamRound:
+        return self._regime.choose(self, X, q0)
 
-    def learn(self, batch: Round) -> None:
-        self._regime.learn(batch)
+    def learn(self, batch: StreamRound) -> LinearState:
+        return self._regime.learn(self, batch)
 
-    def from_zero(self) -> None:
-        """Forget all passes: w = 0, t = 0."""
-        self.descent_ = self._descent()
-        self._passes: list[tuple[Ints, Floats, Ints]] = []
-
-    def _descent(self) -> Descent:
+    def from_zero(self) -> Fit:
+        """Nothing learnt: w = 0, t = 0."""
         clock = "weight" if self.variant == "released" else "rows"
-        return Descent(self.log_.n_features, self.eta, clock=clock)
+        return Fit(Descent(self.log_.n_features, self.eta, clock=clock))
 
-    def fit(self, X: Rows, y: Floats, v: Floats, at: Ints) -> None:
-        """One pass over the rows in random order, from the present w.
+    def trained(self, fit: Fit, X: Rows, y: Floats, v: Floats, at: Ints) -> Fit:
+        """One pass over the rows in random order, going on from the fit's w and clock.
 
         `at` are their numbers among all rows so far, the log's revealed ones first.
         """
         order = self._rng.permutation(len(y))
-        self.descent_.run(X, y, v, order)
-        self._trained_on = X, y, v
-        self._passes.append((at, v, order))
+        descent = fit.descent.copy()
+        descent.run(X, y, v, order)
+        return Fit(descent, (*fit.passes, (at, v, order)), (X, y, v))
 
     def held_out(self, X: Rows, y: Floats) -> Floats:
-        """The same passes in the same order, less one row in twenty at a time.
+        """The same passes in the same order, without one row in twenty at a time.
 
         In another order they would end in another model, and it is this one that is to be judged.
         """
         fold = np.random.default_rng(0).permutation(len(y)) % FOLDS
-        passes = [(take(X, at), y[at], v, order, fold[at]) for at, v, order in self._passes]
+        passes = [(take(X, at), y[at], v, order, fold[at]) for at, v, order in self.state_.fit.passes]
         margin = np.empty(len(y))
         for f in np.unique(fold):
-            descent = self._descent()
+            descent = self.from_zero().descent
             for rows, labels, v, order, of_row in passes:
                 descent.run(rows, labels, np.where(of_row == f, 0.0, v), order)
             margin[fold == f] = descent.look(take(X, fold == f))[0]
         return margin
 
-    def loss(self) -> float:
-        """Sum of v over the rows of the last pass that the model gets wrong."""
-        return self.descent_.errors(*self._trained_on)
-
-    def note(self, inside: Bools) -> None:
-        """Remember whether every row tested since this object was made lay in the disagreement region."""
-        self._all_inside = self._all_inside is not False and bool(inside.all())
+    @property
+    def descent_(self) -> Descent:
+        """The present w and clock."""
+        return self.state_.fit.descent
 
     @property
-    def saturated(self) -> bool:
+    def tested_before(self) -> bool | None:
+        """Whether every row tested since this object was made lay in the region, earlier starts included."""
+        return self.state_.all_inside if hasattr(self, "state_") else None
+
+    @property
+    def saturated(self) -> bool:  # type: ignore[override]
         """Every row tested was inside: the region grows with C, so a larger C would have changed nothing."""
-        return self._all_inside is True
+        return self.tested_before is True
 
     def infer(self, X: Rows) -> Floats:
         return self.descent_.judge(X, 0.0)[0]
@@ -153,3 +179,8 @@ class LinearMethod(Method):
     def model_(self) -> Any:
         """The present model as a scikit-learn classifier."""
         return LinearClassifier.from_descent(self.descent_, self.log_.classes)
+
+
+def still_inside(before: bool | None, inside: Bools) -> bool:
+    """Whether these rows, and all that were tested before, lie in the region."""
+    return before is not False and bool(inside.all())

@@ -1,7 +1,10 @@
 """Passive: ask for every label, weigh by standard importance sampling."""
 
+from typing import ClassVar
+
 import numpy as np
 
+from unskew.methods.stream import StreamMethod
 from unskew.methods.streams.everything import Everything
 from unskew.methods.streams.linear_method import LinearMethod, Regime
 from unskew.methods.streams.segments import Segments
@@ -23,9 +26,14 @@ class Passive(LinearMethod):
     """
 
     queries_all = True
+    tuned: ClassVar[tuple[str, ...]] = ("eta",)  # C plays no part where every label is asked for
 
     def regime(self) -> Regime:
-        return Segments(self) if self.variant == "paper" else Everything(self)
+        return Segments() if self.variant == "paper" else Everything()
+
+    def at_zero_labels(self) -> StreamMethod:
+        """At 0 labels every method of the paper shows the model of the whole log, weights 1/Q0."""
+        return Passive(eta=self.eta, xi0=self.xi0, random_state=self.random_state)
 
     def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:
         v = np.ones(len(q0))  # eq. 1: 1/Q_k online, where Q_k = 1,

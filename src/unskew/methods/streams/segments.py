@@ -1,12 +1,41 @@
 """Algorithm 1: every round trains on its own segment, one slice of the log and one online batch."""
 
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
 import numpy as np
 
 from unskew import _kernels
-from unskew.methods.loop import Round
-from unskew.methods.streams.linear_method import LinearMethod
+from unskew.methods.rounds import StreamRound
+from unskew.methods.streams.linear_method import Fit, LinearMethod, LinearState, still_inside
 from unskew.rows import Bools, Floats, Rows, stack
 from unskew.theory.disagreement import LinearTest
+
+
+@dataclass(frozen=True, eq=False)
+class Segment(LinearState):
+    """Where Algorithm 1 stands after a segment."""
+
+    alpha: float
+    m_0: int
+    taken: int
+    """The number of log rows used so far."""
+    n: int
+    """The number of online rows so far."""
+    xi: float
+    cut: float
+    """Q_k(x) = 1{Q0(x) <= cut}."""
+    cnt: float
+    V: float
+
+
+class Exploration(NamedTuple):
+    """What `choose` found out about the round: the test, xi_{k+1}, the cut of Q_{k+1}."""
+
+    test: LinearTest
+    xi: float
+    cut: float
+    all_inside: bool
 
 
 class Segments:
@@ -20,65 +49,73 @@ class Segments:
     anytime = False  # alpha = 2m/3n needs n
     first_batch = 1  # n_k = 1, 2, 4, ...
 
-    def __init__(self, method: LinearMethod) -> None:
-        self.method = method
+    def warm_start(self, method: LinearMethod) -> LinearState:
+        m, xi = method.log_.m, method.xi0_  # line 3
+        m_0 = m // 3
+        before = Segment(
+            fit=method.from_zero(),
+            all_inside=method.tested_before,
+            alpha=2.0 * m / (3.0 * method.n_),
+            m_0=m_0,
+            taken=0,
+            n=0,
+            xi=xi,
+            cut=1.0,
+            cnt=float(m_0),
+            V=method.largest_weight(1.0, 0.0, xi),
+        )
+        return self.train(method, before, m_0, None, 1.0, 0.0)
 
-    def warm_start(self) -> None:
-        method, log = self.method, self.method.log_
-        self.alpha = 2.0 * log.m / (3.0 * method.n_)
-        self.m_0 = log.m // 3
-        self.taken = 0  # log rows used so far
-        self.n = 0  # online rows so far
-        self.xi = method.xi0_  # line 3
-        self.cut = 1.0  # Q_k(x) = 1{Q0(x) <= cut}
-        self.cnt = float(self.m_0)
-        self.V = method.largest_weight(1.0, 0.0, self.xi)
-        self.train(self.m_0, None, 1.0, 0.0)
+    def choose(self, method: LinearMethod, X: Rows, q0: Floats) -> StreamRound:
+        state = method.state_
+        assert isinstance(state, Segment)
+        test = LinearTest(method.C, state.V, state.fit.loss(), state.cnt)
+        y, inside = test(state.fit.descent, X)  # line 8: is x in D_{k+1}?
+        plan = self.explore(method, state, test, q0, inside)
+        kept = q0 <= plan.cut if method.debiases else np.ones_like(inside)  # line 12: Z_t = Q_{k+1}(X_t)
+        queried = kept if method.queries_all else inside & kept  # line 14
+        return StreamRound(X, q0, y, queried, kept, queried.astype(np.float64), plan)
 
-    def choose(self, X: Rows, q0: Floats) -> Round:
-        method = self.method
-        self.test = LinearTest(method.C, self.V, method.loss(), self.cnt)
-        y, inside = self.test(method.descent_, X)  # line 8: is x in D_{k+1}?
-        method.note(inside)
-        self.explore(X, q0, inside)
-        kept = q0 <= self.cut if method.debiases else None  # line 12: Z_t = Q_{k+1}(X_t)
-        wanted = np.ones_like(inside) if method.queries_all else inside
-        queried = wanted if kept is None else wanted & kept  # line 14
-        return Round(X, q0, y, queried, kept, queried.astype(np.float64))
-
-    def explore(self, X: Rows, q0: Floats, inside: Bools) -> None:
+    def explore(self, method: LinearMethod, state: Segment, test: LinearTest, q0: Floats, inside: Bools) -> Exploration:
         """Line 9: xi_{k+1} from D_{k+1}, and Q_{k+1} from xi_{k+1}."""
-        log = self.method.log_
-        self.xi = min(self.least(log.X, log.q0), float(q0[inside].min(initial=1.0)))
-        self.cut = self.xi + 1.0 / self.alpha
+        log = method.log_
+        least, all_inside = self.least(test, state.fit, log.X, log.q0, still_inside(state.all_inside, inside))
+        xi = min(least, float(q0[inside].min(initial=1.0)))
+        return Exploration(test, xi, xi + 1.0 / state.alpha, all_inside)
 
-    def least(self, X: Rows, q0: Floats) -> float:
+    def least(self, test: LinearTest, fit: Fit, X: Rows, q0: Floats, before: bool) -> tuple[float, bool]:
         """The least propensity inf Q0(x) over those of the rows that lie in the region; 1 where none does."""
-        inside = self.test(self.method.descent_, X)[1]
-        self.method.note(inside)
-        return float(_kernels.least(q0, inside))
+        inside = test(fit.descent, X)[1]
+        return float(_kernels.least(q0, inside)), still_inside(before, inside)
 
-    def learn(self, batch: Round) -> None:
-        n_k = len(batch.y)
-        self.n += n_k
-        upto = int(self.m_0 + self.alpha * self.n)  # T_0^(k+1): the next alpha n_k log rows
-        self.train(upto, batch, self.alpha, 1.0)  # lines 17-18, then line 7
-        self.cnt = (1.0 + self.alpha) * n_k  # m_k + n_k
-        self.V = self.method.largest_weight(self.alpha, 1.0, self.xi)
+    def learn(self, method: LinearMethod, batch: StreamRound) -> LinearState:
+        state, plan, n_k = method.state_, batch.plan, len(batch.y)
+        assert isinstance(state, Segment)
+        xi, all_inside = self.next_xi(method, state, batch)
+        state = replace(state, xi=xi, cut=plan.cut, all_inside=all_inside, n=state.n + n_k)
+        upto = int(state.m_0 + state.alpha * state.n)  # T_0^(k+1): the next alpha n_k log rows
+        trained = self.train(method, state, upto, batch, state.alpha, 1.0)  # lines 17-18, then line 7
+        cnt = (1.0 + state.alpha) * n_k  # m_k + n_k
+        return replace(trained, cnt=cnt, V=method.largest_weight(state.alpha, 1.0, xi))
 
-    def train(self, upto: int, batch: Round | None, m: float, n: float) -> None:
+    def next_xi(self, method: LinearMethod, state: Segment, batch: StreamRound) -> tuple[float, bool]:
+        """The xi in force from now on, and whether all rows tested lay in the region."""
+        return batch.plan.xi, batch.plan.all_inside
+
+    def train(
+        self, method: LinearMethod, state: Segment, upto: int, batch: StreamRound | None, m: float, n: float
+    ) -> Segment:
         """One pass over the log rows up to `upto` not used yet and the kept rows of the batch."""
-        method, log = self.method, self.method.log_
-        lo, hi = log.revealed_before[self.taken], log.revealed_before[min(upto, log.m)]
-        self.taken = min(upto, log.m)
+        log = method.log_
+        lo, hi = log.revealed_before[state.taken], log.revealed_before[min(upto, log.m)]
         X, y, q0 = log.revealed_X[lo:hi], log.revealed_y[lo:hi], log.revealed_q0[lo:hi]
         at = np.arange(lo, hi)
         if batch is not None:
-            kept = slice(None) if batch.kept is None else batch.kept
+            kept = batch.kept if method.debiases else slice(None)
             X = stack([X, batch.X[kept]])
             y, q0 = np.concatenate((y, batch.y[kept])), np.concatenate((q0, batch.q0[kept]))
-            online = len(log.revealed_y) + np.arange(self.n - len(batch.y), self.n)
+            online = len(log.revealed_y) + np.arange(state.n - len(batch.y), state.n)
             at = np.concatenate((at, online[kept]))
-        Q = q0 <= self.cut if method.debiases else 1.0
+        Q = q0 <= state.cut if method.debiases else 1.0
         v = method.weigh(q0, Q, hi - lo, m, n)
-        method.fit(X, y, v, at)
+        return replace(state, taken=min(upto, log.m), fit=method.trained(state.fit, X, y, v, at))

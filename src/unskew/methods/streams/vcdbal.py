@@ -1,20 +1,24 @@
 """VCDBAL: the authors' follow-up. Variance is controlled by clipping weights and by regularising."""
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from unskew.errors import InputError
-from unskew.methods.loop import Round
+from unskew.methods.rounds import StreamRound
 from unskew.methods.streams.dbal import DBALwm
-from unskew.methods.streams.everything import Everything
-from unskew.methods.streams.linear_method import Regime
-from unskew.rows import Floats, Rows, grown, take
+from unskew.methods.streams.everything import Everything, Kept
+from unskew.methods.streams.linear_method import LinearMethod, LinearState, Regime
+from unskew.rows import Floats, Growing, Rows, take
 from unskew.sampling.weights import mixture
 from unskew.theory.disagreement import LinearTest
 
 PASSES = 3
 """Training passes a batch (protocol.md)."""
+
+ROUND_OFF = 1e-12
+"""A sum of (v l)^2 below the square of this is round-off: every row is fitted, and nothing is left to regularise."""
 
 FEW_LABELS = 10
 """With fewer labels bought than this nothing is clipped (protocol.md)."""
@@ -46,7 +50,24 @@ class VCDBAL(DBALwm):
     def regime(self) -> Regime:
         if self.variant != "released":
             raise InputError(f"VCDBAL has no variant {self.variant!r}; it is run as released. Leave variant out.")
-        return Controlled(self)
+        return Controlled()
+
+
+@dataclass(frozen=True, eq=False)
+class Clipped(Kept):
+    """All candidates so far, and the weights of the last fit."""
+
+    sizes: tuple[int, ...] = ()
+    """n_b of each round."""
+    cuts: tuple[float, ...] = ()
+    """And its Q_b(x) = 1{Q0(x) < cut}."""
+    M: float = 1.0
+    v: Floats | None = None
+
+    def second_moment(self) -> float:
+        """Sum of v^2 over the rows of the last fit that the model gets wrong."""
+        assert self.v is not None
+        return self.fit.descent.errors(self.X.first(self.rows), self.y.first(self.rows), self.v**2)
 
 
 class Controlled(Everything):
@@ -62,49 +83,59 @@ class Controlled(Everything):
         |2 w.x| / (a(t) x.x) / t  <=  sqrt(C sum_errors v^2) / t + C M log(t) / t
     """
 
-    def warm_start(self) -> None:
-        self.sizes: list[int] = []  # n_b of each round
-        self.cuts: list[float] = []  # and its Q_b(x) = 1{Q0(x) < cut}
-        super().warm_start()
+    def warm_start(self, method: LinearMethod) -> LinearState:
+        log = method.log_
+        rows = len(log.revealed_y)
+        X, y, q0 = (Growing(part) for part in (log.revealed_X, log.revealed_y, log.revealed_q0))
+        return self.train(method, Clipped(method.from_zero(), None, X, y, q0, rows, rows, 0))
 
-    def choose(self, X: Rows, q0: Floats) -> Round:
-        method = self.method
-        t = method.log_.m + self.n
-        test = LinearTest(method.C, self.M, self.second_moment() / self.M, t)
-        y, inside = test(method.descent_, X, math.sqrt(method.eta / (method.eta + t)))
-        self.cut = 2.0 * (self.n + len(q0)) / method.log_.m
-        candidates = q0 < self.cut
-        return Round(X, q0, y, inside & candidates, candidates)
+    def choose(self, method: LinearMethod, X: Rows, q0: Floats) -> StreamRound:
+        state = method.state_
+        assert isinstance(state, Clipped)
+        t = method.log_.m + state.n
+        test = LinearTest(method.C, state.M, state.second_moment() / state.M, t)
+        y, inside = test(state.fit.descent, X, math.sqrt(method.eta / (method.eta + t)))
+        cut = 2.0 * (state.n + len(q0)) / method.log_.m
+        candidates = q0 < cut
+        queried = inside & candidates
+        return StreamRound(X, q0, y, queried, candidates, queried.astype(np.float64), cut)
 
-    def learn(self, batch: Round) -> None:
-        assert batch.kept is not None
-        self.sizes.append(len(batch.y))
-        self.cuts.append(self.cut)
-        self.n += len(batch.y)
-        self.X = grown(self.X, self.rows, take(batch.X, batch.kept))
-        self.y = grown(self.y, self.rows, batch.y[batch.kept])
-        self.q0 = grown(self.q0, self.rows, batch.q0[batch.kept])
-        self.rows += int(np.count_nonzero(batch.kept))
-        self.train()
+    def learn(self, method: LinearMethod, batch: StreamRound) -> LinearState:
+        state = method.state_
+        assert isinstance(state, Clipped)
+        grown = replace(
+            state,
+            sizes=(*state.sizes, len(batch.y)),
+            cuts=(*state.cuts, batch.plan),
+            n=state.n + len(batch.y),
+            X=state.X.extended(state.rows, take(batch.X, batch.kept)),
+            y=state.y.extended(state.rows, batch.y[batch.kept]),
+            q0=state.q0.extended(state.rows, batch.q0[batch.kept]),
+            rows=state.rows + int(np.count_nonzero(batch.kept)),
+        )
+        return self.train(method, grown)
 
-    def train(self) -> None:
-        method, rows = self.method, self.rows
-        X, y = self.X[:rows], self.y[:rows]
-        self.M = self.clip_level()
-        v = self.weights(self.q0[:rows])
-        v[v > self.M] = 0.0  # left out: a pass skips rows of weight 0
+    def train(self, method: LinearMethod, state: Kept) -> Clipped:
+        assert isinstance(state, Clipped)
+        rows = state.rows
+        X, y = state.X.first(rows), state.y.first(rows)
+        M = self.clip_level(method, state)
+        v = self.weights(method, state, state.q0.first(rows))
+        v[v > M] = 0.0  # left out: a pass skips rows of weight 0
+        fit = state.fit
         for _ in range(PASSES):
-            p = np.clip(method.descent_.look(X)[0], -1.0, 1.0)
+            p = np.clip(fit.descent.look(X)[0], -1.0, 1.0)
             vl = v * (p - y) ** 2
-            norm = math.sqrt(vl @ vl) or 1.0
-            method.fit(X, y, v * (1.0 + math.sqrt(method.C) / norm * vl), np.arange(rows))
-        self.v = v
+            norm = math.sqrt(vl @ vl)
+            pull = math.sqrt(method.C) / norm if norm > ROUND_OFF else 0.0
+            fit = method.trained(fit, X, y, v * (1.0 + pull * vl), np.arange(rows))
+        return replace(state, fit=fit, M=M, v=v)
 
-    def weights(self, q0: Floats) -> Floats:
+    def weights(self, method: LinearMethod, state: Clipped, q0: Floats) -> Floats:
         """v(x) = N / sum_b n_b Q_b(x) over the log, b = 0, and all rounds so far, whichever source x is from."""
-        return mixture((self.method.log_.m, *self.sizes), (q0, *(q0 < cut for cut in self.cuts)))
+        return mixture((method.log_.m, *state.sizes), (q0, *(q0 < cut for cut in state.cuts)))
 
-    def clip_level(self) -> float:
+    def clip_level(self, method: LinearMethod, state: Clipped) -> float:
         """M: the least M with Pr[v(x) >= M] <= C M / (m + n), over the rows of the log.
 
         It is an infimum: the rows of weight M may be too many, and any larger M enough. No weight is
@@ -112,17 +143,12 @@ class Controlled(Everything):
         x was a candidate in every round. Elsewhere v is larger, up to twice, and with that M a log of one
         propensity for all could lose every row.
         """
-        method, m, n = self.method, self.method.log_.m, self.n
+        m, n = method.log_.m, state.n
         if method.labels_ < FEW_LABELS:
             return 2.0 * method.largest_weight(m, n, method.xi0_)
-        u = np.sort(self.weights(method.log_.q0))[::-1]
+        u = np.sort(self.weights(method, state, method.log_.q0))[::-1]
         k = np.arange(1, m + 1)
         with np.errstate(divide="ignore"):  # C = 0
             enough = np.divide(k * (m + n), method.C * m)  # k of the m rows reach M: k/m <= C M / (m + n)
         above_rest = np.append(u[1:], 0.0)  # and the others do not
         return max(1.0, min(float(u[0]), float(np.maximum(enough, above_rest).min())))
-
-    def second_moment(self) -> float:
-        """Sum of v^2 over the rows of the last fit that the model gets wrong."""
-        rows = self.rows
-        return self.method.descent_.errors(self.X[:rows], self.y[:rows], self.v**2)

@@ -1,4 +1,4 @@
-// One call of the JSON interface. A refusal is a Refused with its status; anything else that goes wrong is no answer.
+// One call of the JSON interface. A refusal is thrown as a Refused with its status; other errors mean that no answer came.
 
 class Refused extends Error {
   constructor(status, detail, retryAfter) {
@@ -8,7 +8,7 @@ class Refused extends Error {
   }
 }
 
-const PATIENCE = 15_000; // a connection that hangs is a lost one
+const PATIENCE = 15_000; // milliseconds after which a connection counts as lost
 
 export async function call(method, path, body) {
   const csrf = document.querySelector("meta[name=csrf]");
@@ -27,5 +27,5 @@ export async function call(method, path, body) {
 
 export const denied = (error) => error.status === 401 || error.status === 403;
 
-// What our server says once it has judged the request. All else, also from something in between, is worth another try.
+// Statuses that our server sends once it has judged a request. After any other one, perhaps from a proxy, we try again.
 export const judged = (error) => [409, 413, 422].includes(error.status);

@@ -1,4 +1,4 @@
-// Error with its interval over labels, as SVG.
+// The error with its interval by the number of labels, as SVG.
 
 const NS = "http://www.w3.org/2000/svg";
 const H = 300, LEFT = 48, RIGHT = 16, TOP = 12, BOTTOM = 44;
@@ -10,7 +10,7 @@ function made(tag, attributes, text) {
   return node;
 }
 
-// Round steps that cut [0, most] into about `pieces`.
+// Round numbers that divide [0, most] into about `pieces` parts.
 function ticks(most, pieces) {
   const raw = most / pieces, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((k) => k >= raw);
@@ -19,7 +19,7 @@ function ticks(most, pieces) {
 
 export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
-// `W` is the width there is, so that the writing has the size of other writing.
+// `W` is the available width, so that text in the chart is as large as text around it.
 export function chart(points, W) {
   const svg = made("svg", { viewBox: `0 0 ${W} ${H}`, role: "img" });
   const end = points.at(-1);

@@ -1,4 +1,4 @@
-// Exchanges the code behind the # of a link for a cookie. The code leaves the address bar before anything else.
+// Exchanges the code behind the # of a link for a cookie. First of all, the code is removed from the address bar.
 
 import { call } from "./api.js";
 
@@ -10,7 +10,7 @@ function say(title, text) {
 async function enter() {
   const code = location.hash.slice(1);
   history.replaceState(null, "", location.pathname);
-  if (!code) return say("Open your link", "This page is opened with a link of your own. Ask whoever runs the campaign for one.");
+  if (!code) return say("Open your link", "You need a personal link to open this page. Ask the person who runs the campaign for one.");
   say("One moment", "Opening your link");
   try {
     location.replace((await call("POST", "/api/enter", { code })).page);

@@ -1,17 +1,17 @@
-// The labelling page: the row before the annotator, the one after it, and the answers on their way.
+// The labelling page: the current row, the next one, and the answers being sent.
 
 import { call, denied } from "./api.js";
 import { Outbox } from "./outbox.js";
 import { draw, preload } from "./row.js";
 
-const HOLD = 2; // the row on the page and the one after it
-const BLINK = 200; // milliseconds: an answer sooner than this was meant for the row before
+const HOLD = 2; // the row on the page and the next one
+const BLINK = 200; // milliseconds: an earlier answer was meant for the previous row
 const POLL = { choosing: 700, others: 4000, done: 20_000 };
 const MESSAGES = {
   fetching: ["Getting the next row", ""],
-  undoing: ["Taking it back", ""],
-  choosing: ["Choosing the next rows", "What has been answered is being taken into account. This takes a moment."],
-  others: ["Almost done", "The last rows are with other people. If one comes back, it appears here."],
+  undoing: ["Undoing", ""],
+  choosing: ["Choosing the next rows", "The model is learning from the answers so far. This takes a moment."],
+  others: ["Almost done", "Other people hold the last rows. If one becomes available, it appears here."],
   done: ["Thank you", "No row is left to label."],
 };
 
@@ -22,14 +22,14 @@ const undoButton = buttons.find((b) => "undo" in b.dataset);
 const budget = Number(main.dataset.budget);
 const count = (n) => n.toLocaleString("en");
 
-let rows = []; // held and not answered; the first one is shown
+let rows = []; // rows held and not answered; the first one is shown
 let stand = "fetching";
-let spent = 0; // labels, by everyone
+let spent = 0; // the number of labels given by everyone
 let undoing = false;
 let shown = null;
 let shownAt = 0;
-let last = null; // what an undo takes back, as the server knows it
-let answered = []; // rows answered since the page was opened, latest last
+let last = null; // the row that an undo takes back, according to the server
+let answered = []; // rows answered since the page was opened, in order
 let timer = 0, asking = false, askFailures = 0;
 
 const outbox = new Outbox(`unskew ${main.dataset.campaign} ${main.dataset.person}`, {
@@ -44,7 +44,7 @@ const outbox = new Outbox(`unskew ${main.dataset.campaign} ${main.dataset.person
   refused(item, error) {
     undoing = false;
     answered = answered.filter((row) => row.id !== item.id);
-    notice(`That was not taken: ${error.message}`);
+    notice(`Your answer was not accepted: ${error.message}`);
     ask();
   },
   waiting(error, seconds) {
@@ -69,7 +69,7 @@ function signedOut(error) {
   $("row").classList.remove("waiting");
 }
 
-// What the server says the annotator holds. The row being read stays where it is.
+// Takes over the rows that the annotator holds, according to the server. The row being read stays in place.
 function take(work) {
   const given = work.rows.filter((row) => !outbox.holds(row.id));
   const reading = rows.length && rows[0] === shown ? rows[0] : null;
@@ -89,7 +89,7 @@ function take(work) {
 
 async function ask() {
   clearTimeout(timer);
-  if (asking || outbox.items.length) return; // an answer on its way brings rows back with it
+  if (asking || outbox.items.length) return; // the reply to an answer being sent brings rows with it
   asking = true;
   try {
     const work = await call("POST", "/api/ask", { n: HOLD });
@@ -182,5 +182,5 @@ addEventListener("online", hurry);
 document.addEventListener("visibilitychange", () => { if (!document.hidden && !rows.length) hurry(); });
 
 show();
-if (outbox.items.length) outbox.send(); // what an earlier visit could not send
+if (outbox.items.length) outbox.send(); // answers that an earlier visit could not send
 else ask();

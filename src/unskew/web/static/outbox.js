@@ -1,5 +1,5 @@
-// Answers on their way. Each is kept, also over a reload, until the server has taken or refused it; they go one at a
-// time and in order. Sending one twice does no harm: the server knows an answer it already has.
+// Answers being sent. Each is kept, even across a reload, until the server has accepted or refused it. They are sent one
+// at a time and in order. Sending one twice does no harm: the server recognises an answer it already has.
 
 import { call, judged, denied } from "./api.js";
 
@@ -8,7 +8,7 @@ const FIRST_WAIT = 500, LONGEST_WAIT = 15_000;
 export class Outbox {
   // `on` has: sent(item, answer), refused(item, error), waiting(error, seconds), signedOut(error), through()
   constructor(name, on) {
-    this.key = `${Math.random()} ${name}`; // each tab has its own, so that none writes over another's
+    this.key = `${Math.random()} ${name}`; // each tab has its own, so that none overwrites another's
     this.on = on;
     this.items = this.#takeOver(name);
     this.sending = false;
@@ -22,7 +22,7 @@ export class Outbox {
     this.send();
   }
 
-  // Takes back the last item if it never left the page.
+  // Removes and returns the last item if it was never sent.
   takeBack() {
     const untouched = this.items.length > (this.sending || this.failures ? 1 : 0);
     if (!untouched || this.items.at(-1).undo) return null;
@@ -75,7 +75,7 @@ export class Outbox {
     this.on.waiting(error, Math.ceil(wait / 1000));
   }
 
-  // What tabs before this one could not send. A tab that is still open sends it as well, which does no harm.
+  // Takes over the items that earlier tabs could not send. A tab that is still open sends them too, which does no harm.
   #takeOver(name) {
     try {
       const keys = Object.keys(localStorage).filter((key) => key.endsWith(` ${name}`));
@@ -92,6 +92,6 @@ export class Outbox {
     try {
       if (this.items.length) localStorage.setItem(this.key, JSON.stringify(this.items));
       else localStorage.removeItem(this.key);
-    } catch { /* no storage: the answers live as long as the page */ }
+    } catch { /* no storage: the answers are kept only while the page is open */ }
   }
 }

@@ -1,4 +1,4 @@
-// The progress page: asks for the status every few seconds and redraws what changed.
+// The progress page: requests the status every few seconds and redraws the parts that changed.
 
 import { call, denied } from "./api.js";
 import { chart, percent } from "./chart.js";
@@ -9,7 +9,7 @@ const count = (n) => n.toLocaleString("en");
 const drawn = {};
 let timer = 0;
 
-// Redraws a part only if what it shows is new, so that focus and selection stay.
+// Redraws a part only if its data changed, so that focus and selection stay.
 function part(name, data, redraw) {
   const now = JSON.stringify(data);
   if (drawn[name] !== now) {
@@ -34,11 +34,11 @@ function tiles(s) {
   else big($("error"), "–");
   const first = s.error[0];
   const from = (point) => point.labels ? `after ${count(point.labels)} labels` : "from the log alone";
-  $("error-more").textContent = !now ? "Known once a label came at random"
-    : s.error.length > 1 ? `${percent(first.value)} ${from(first)}` : `As estimated ${from(now)}`;
+  $("error-more").textContent = !now ? "Available after the first randomly drawn label"
+    : s.error.length > 1 ? `${percent(first.value)} ${from(first)}` : `Estimated ${from(now)}`;
   big($("held"), count(s.held));
-  const next = { choosing: "the next ones are being chosen", done: "no row is left to label", others: "these are the last ones" };
-  $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more chosen and waiting`;
+  const next = { choosing: "the next rows are being chosen", done: "no row is left to label", others: "these are the last rows" };
+  $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more available`;
   $("trouble").hidden = !s.trouble;
   $("trouble").firstElementChild.textContent = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
 }
@@ -55,7 +55,7 @@ function errors(points) {
   else {
     const empty = document.createElement("p");
     empty.className = "empty";
-    empty.textContent = "The curve begins when a label came at random.";
+    empty.textContent = "The curve starts after the first randomly drawn label.";
     $("chart").replaceChildren(empty);
   }
   $("chart-table").querySelector("tbody").replaceChildren(
@@ -101,7 +101,7 @@ async function refresh() {
   clearTimeout(timer);
   try {
     const s = await call("GET", "/api/status");
-    const minute = Math.floor(Date.now() / 30_000); // so that "min ago" moves on
+    const minute = Math.floor(Date.now() / 30_000); // so that "min ago" stays up to date
     part("tiles", s, tiles);
     part("errors", [s.error, $("chart").clientWidth], ([points]) => errors(points));
     part("spots", s.blind_spots, spots);
@@ -115,7 +115,7 @@ async function refresh() {
 }
 
 async function revoke(name) {
-  if (!confirm(`${name} will no longer be able to label. What they have answered stays.`)) return;
+  if (!confirm(`${name} will no longer be able to label. Their answers will be kept.`)) return;
   try {
     await call("DELETE", `/api/annotators/${encodeURIComponent(name)}`);
   } catch (error) {
@@ -149,7 +149,7 @@ $("copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText($("invited-link").value);
     $("copy").textContent = "Copied";
     setTimeout(() => { $("copy").textContent = "Copy"; }, 1500);
-  } catch { /* the link is selected: copying by hand is one key */ }
+  } catch { /* the link is selected, so it can be copied by hand */ }
 });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
 refresh();

@@ -1,6 +1,6 @@
-// A row as the page shows it. Everything is set as text: nothing in the data can become markup.
+// A row as the page shows it. Everything is inserted as text, so nothing in the data can become markup.
 
-const FOLD = 1200; // characters from which on a text scrolls in its own box
+const FOLD = 1200; // a text with more characters than this scrolls in its own box
 
 function made(tag, className, text) {
   const node = document.createElement(tag);
@@ -42,11 +42,11 @@ export function draw(list, row) {
     return pair;
   }));
   list.classList.remove("new");
-  void list.offsetWidth; // so that the animation starts anew
+  void list.offsetWidth; // so that the animation restarts
   list.classList.add("new");
 }
 
-// The pictures of a row that comes next, so that they are there when it does.
+// Loads the pictures of the next row in advance.
 export function preload(row) {
   for (const field of row.fields) if (field.kind === "image") new Image().src = field.href;
 }

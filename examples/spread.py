@@ -1,0 +1,19 @@
+"""A query rule of one's own on a pool: the rows nearest to the boundary, no two of them close together."""
+
+import numpy as np
+
+from unskew import Unskew
+
+
+class SpreadOut(Unskew):
+    """Margin sampling among twenty times the rows wanted, picked so that each is far from those before it."""
+
+    def wanted(self, X, k):
+        rows = X if isinstance(X, np.ndarray) else X.toarray()
+        near = np.argsort(np.abs(self.score(X)), kind="stable")[: 20 * k]
+        picked = [near[0]]
+        distance = np.full(len(near), np.inf)
+        for _ in range(k - 1):
+            distance = np.minimum(distance, np.linalg.norm(rows[near] - rows[picked[-1]], axis=1))
+            picked.append(near[np.argmax(distance)])
+        return np.array(picked)

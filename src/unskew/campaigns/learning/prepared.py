@@ -1,0 +1,109 @@
+"""A campaign's log and pool as a method takes them: features, labels and propensities, made once and cached."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from threadpoolctl import threadpool_limits
+
+from unskew.campaigns.folder import Folder
+from unskew.campaigns.learning.cache import Cache, save
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.tables.encoding import encoder, features, from_plain
+from unskew.campaigns.tables.files import label_texts
+from unskew.data import LoggedData
+from unskew.pools import MemoryPool
+from unskew.rows import Rows, as_rows
+from unskew.sampling.propensity import estimate
+
+CHUNK = 100_000
+"""The number of rows of the pool that are turned into features at a time."""
+
+
+class LazyPool(MemoryPool):
+    """A pool whose features are loaded when they are first needed: to predict, nobody needs them."""
+
+    def __init__(self, rows: int, load: Callable[[], Rows] | None = None) -> None:
+        self._rows, self._load = rows, load
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @cached_property
+    def X(self) -> Rows:  # type: ignore[override]
+        """The features of every row."""
+        assert self._load is not None, "a method from the cache is given its pool before it is used"
+        return self._load()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is cached of it: its length alone."""
+        return {"_rows": self._rows, "_load": None}
+
+
+class Prepared:
+    """What a campaign's two files hold, ready to learn from. `key` names everything that features depend on."""
+
+    def __init__(self, folder: Folder, settings: Settings, cache: Cache, key: str) -> None:
+        self.folder, self.settings, self._cache, self._key = folder, settings, cache, key
+
+    @cached_property
+    def log_frame(self) -> pl.DataFrame:
+        """The log as it was read."""
+        return self.folder.read(self.folder.log, self.settings.log_sha256)
+
+    @cached_property
+    def pool_frame(self) -> pl.DataFrame:
+        """The pool as it was read."""
+        return self.folder.read(self.folder.pool, self.settings.pool_sha256)
+
+    @cached_property
+    def encoder(self) -> Any:
+        """Columns to features, fitted to the log alone."""
+        return encoder(self.log_frame, self.settings.kinds)
+
+    @cached_property
+    def log(self) -> LoggedData:
+        """The log as a method takes it; propensities that were not recorded are estimated."""
+        frame, settings = self.log_frame, self.settings
+        X = as_rows(features(self.encoder, frame), name="the log")
+        y = np.array(label_texts(frame, settings.label).to_list(), dtype=object)
+        classes = np.array(settings.classes)
+        if settings.propensity is not None:
+            return LoggedData(X, y, q0=frame[settings.propensity].to_numpy(), classes=classes)
+        revealed = np.array([label is not None for label in y])
+
+        def make(path: Path) -> None:
+            with threadpool_limits(1):  # sums in one order, whatever the number of cores
+                save(path, estimate(X, revealed, random_state=np.random.default_rng([settings.seed, 0])).q0)
+
+        q0 = self._cache.array(f"propensities-{self._key}.npy", (len(y),), make)
+        return LoggedData(X, y, q0=np.array(q0), classes=classes, q0_estimated=True)
+
+    @cached_property
+    def pool(self) -> LazyPool:
+        """The pool as a method takes it."""
+        return LazyPool(self.settings.pool_rows, self._pool_features)
+
+    def _pool_features(self) -> Any:
+        """Features of every row of the pool, mapped from the cache."""
+        shape = (self.settings.pool_rows, self.log.n_features)
+
+        def make(path: Path) -> None:
+            frame = self.pool_frame
+            with open(path, "wb") as file:
+                header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+                np.lib.format.write_array_header_1_0(file, header)
+                for start in range(0, frame.height, CHUNK):
+                    rows = as_rows(features(self.encoder, frame.slice(start, CHUNK)), name="the pool")
+                    file.write(rows.tobytes())
+
+        return self._cache.array(f"features-{self._key}.npy", shape, make)
+
+    def of_values(self, values: list[dict[str, Any]]) -> Rows:
+        """Features of rows as the ledger keeps them: the pool is not needed to learn from them."""
+        if not values:
+            return np.empty((0, self.log.n_features))
+        return as_rows(features(self.encoder, from_plain(values, self.settings.types)))

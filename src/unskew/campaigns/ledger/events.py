@@ -1,0 +1,253 @@
+"""What can happen in a campaign: one small class for each kind of event, written to the ledger as JSON.
+
+Decoding is tolerant, so that ledgers of other versions can be read: unknown keys are ignored, and old names are
+understood. Version 0.1.0 wrote the `reason` of a row as "rule", and "audit" where it is now "drawn".
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from unskew.errors import StoreError
+
+if TYPE_CHECKING:
+    from unskew.estimation.population import PopulationEstimate
+
+Reason = Literal["chosen", "drawn"]
+"""Why a row is asked for: chosen to learn from it, or drawn at random with a known probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The base of all events. `kind` is its name in the ledger."""
+
+    kind: ClassVar[str]
+
+    def as_body(self) -> dict[str, Any]:
+        """The event as plain values, ready for JSON."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        """The event that `as_body` wrote, in this version or another."""
+        return cls(**{each.name: body[each.name] for each in fields(cls) if each.name in body})
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event in the ledger: its number, when it happened, who did it ("" for the program), and the event itself."""
+
+    id: int
+    at: str
+    actor: str
+    event: Event
+
+    @property
+    def kind(self) -> str:
+        return self.event.kind
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRow:
+    """A row of the pool that a round asks for.
+
+    `place` is its position in the pool, `probability` the probability with which the round asked for it, and `values`
+    are what people are shown: the ledger keeps them, so that a model can be refitted without the pool.
+
+    >>> old = {"id": "17", "place": 16, "rule": "audit", "probability": 0.05, "values": {"income": 1.5}}
+    >>> PlannedRow.from_record(old)
+    PlannedRow(id='17', place=16, reason='drawn', probability=0.05, values={'income': 1.5}, propensity=None)
+    """
+
+    id: str
+    place: int
+    reason: Reason
+    probability: float
+    values: dict[str, Any]
+    propensity: float | None = None
+    """The pool's own propensity of the row, where the pool has such a column."""
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        record = {each.name: getattr(self, each.name) for each in fields(self)}
+        return record if self.propensity is not None else {k: v for k, v in record.items() if k != "propensity"}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The row that `as_record` wrote, in this version or another."""
+        reason: Reason = "chosen" if record.get("reason", record.get("rule")) == "chosen" else "drawn"
+        own = record.get("propensity")
+        return cls(record["id"], record["place"], reason, record["probability"], record["values"], own)
+
+
+@dataclass(frozen=True, slots=True)
+class Started(Event):
+    """The campaign began. `error` is estimated from the log alone; None if no label of the log came at random."""
+
+    kind = "started"
+    error: "PopulationEstimate | None" = None
+
+    def as_body(self) -> dict[str, Any]:
+        return {"error": estimate_as_record(self.error)}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        return cls(estimate_from_record(body.get("error")))
+
+
+@dataclass(frozen=True, slots=True)
+class Planned(Event):
+    """A round was planned. Its drawn rows came from `rest` rows; `model` is the digest of the model that chose."""
+
+    kind = "planned"
+    round: int
+    rows: tuple[PlannedRow, ...]
+    rest: int
+    model: str = ""
+
+    def as_body(self) -> dict[str, Any]:
+        rows = [row.as_record() for row in self.rows]
+        return {"round": self.round, "rows": rows, "rest": self.rest, "model": self.model}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        rows = tuple(PlannedRow.from_record(row) for row in body["rows"])
+        return cls(body["round"], rows, body["rest"], body.get("model", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Leased(Event):
+    """Rows were handed out. They are kept for the actor until then."""
+
+    kind = "leased"
+    ids: tuple[str, ...]
+    until: datetime
+
+    def as_body(self) -> dict[str, Any]:
+        return {"ids": list(self.ids), "until": self.until.isoformat()}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        return cls(tuple(body["ids"]), datetime.fromisoformat(body["until"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Event):
+    """The actor gave a label."""
+
+    kind = "answered"
+    id: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped(Event):
+    """The actor could not or would not answer."""
+
+    kind = "skipped"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected(Event):
+    """A label, or a skip (None), replaced the answer that was there."""
+
+    kind = "corrected"
+    id: str
+    label: str | None
+    was: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Undone(Event):
+    """The actor took back an answer or a skip, and holds the row again until then."""
+
+    kind = "undone"
+    id: str
+    was: str | None
+    until: datetime
+
+    def as_body(self) -> dict[str, Any]:
+        return {"id": self.id, "was": self.was, "until": self.until.isoformat()}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        return cls(body["id"], body.get("was"), datetime.fromisoformat(body["until"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Closed(Event):
+    """A round is complete. `error` is estimated from all `labels` so far; None if none came at random."""
+
+    kind = "closed"
+    round: int
+    labels: int
+    error: "PopulationEstimate | None" = None
+
+    def as_body(self) -> dict[str, Any]:
+        return {"round": self.round, "labels": self.labels, "error": estimate_as_record(self.error)}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        return cls(body["round"], body["labels"], estimate_from_record(body.get("error")))
+
+
+@dataclass(frozen=True, slots=True)
+class Invited(Event):
+    """Somebody got a token, of which only the hash is kept. An earlier token of theirs no longer works."""
+
+    kind = "invited"
+    name: str
+    role: str
+    token_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked(Event):
+    """Somebody's token no longer works."""
+
+    kind = "revoked"
+    name: str
+
+
+KINDS: dict[str, type[Event]] = {
+    each.kind: each
+    for each in (Started, Planned, Leased, Answered, Skipped, Corrected, Undone, Closed, Invited, Revoked)
+}
+
+
+def decode(kind: str, body: Mapping[str, Any]) -> Event:
+    """The event of that kind with that body.
+
+    >>> decode("answered", {"id": "7", "label": "yes", "colour": "red"})
+    Answered(id='7', label='yes')
+    """
+    if kind not in KINDS:
+        raise StoreError(f"the ledger has an event {kind!r} that a newer unskew wrote. Install that version.")
+    try:
+        return KINDS[kind].from_body(body)
+    except (KeyError, TypeError, ValueError) as error:
+        told = " ".join(str(error).split())[:120]
+        raise StoreError(f"an event {kind!r} in the ledger cannot be read: {told}. Restore it from a copy.") from None
+
+
+def estimate_as_record(estimate: "PopulationEstimate | None") -> dict[str, Any] | None:
+    """An estimate as plain values, ready for JSON."""
+    return None if estimate is None else asdict(estimate)
+
+
+def estimate_from_record(record: Mapping[str, Any] | None) -> "PopulationEstimate | None":
+    """The estimate in an event; keys that this version does not know are ignored.
+
+    >>> known = {"value": 0.1, "low": 0.05, "high": 0.2, "standard_error": 0.03, "level": 0.95, "measure": "error",
+    ...          "estimator": "dr", "interval": "wald", "labels": 40, "effective_sample_size": 31.0}
+    >>> estimate_from_record({**known, "colour": "red"}).high
+    0.2
+    """
+    if record is None:
+        return None
+    from unskew.estimation.population import PopulationEstimate  # NumPy and SciPy take a moment to import
+
+    known = {each.name: record[each.name] for each in fields(PopulationEstimate) if each.name in record}
+    return PopulationEstimate(**known)

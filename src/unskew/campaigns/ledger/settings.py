@@ -1,0 +1,79 @@
+"""What a campaign was created with. Settings never change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a campaign.
+
+    Attributes
+    ----------
+    version : str
+        The version of unskew that created the campaign.
+    method : str
+        The name of a method that works on a pool, or ``module:Class``.
+    budget : int
+        The number of labels that may be bought.
+    drawn : float
+        The share of the labels spent on rows drawn at random.
+    lease_seconds : float
+        For how long a row is kept for the person who asked for it.
+    seed : int
+        The seed of everything random.
+    label, propensity, id : str or None
+        Columns: the label and the propensity in the log, the ids in the pool.
+    classes : tuple of str
+        The two classes, the negative one first.
+    kinds : dict
+        The columns that models learn from, and what each holds.
+    types : dict
+        The columns of the pool that people see, and the type of each.
+    log_rows, pool_rows : int
+    log_sha256, pool_sha256 : str
+        Digests of the two files in the campaign's folder.
+
+    Examples
+    --------
+    >>> old = Settings.from_record({"method": "Unskew", "audit": 0.25, "classes": ["no", "yes"], "colour": "red"})
+    >>> old.drawn, old.classes, old.budget
+    (0.25, ('no', 'yes'), 0)
+    >>> Settings.from_record(old.as_record()) == old
+    True
+    """
+
+    version: str = ""
+    method: str = "Unskew"
+    budget: int = 0
+    drawn: float = 0.1
+    lease_seconds: float = 1800.0
+    seed: int = 0
+    label: str = ""
+    propensity: str | None = None
+    id: str | None = None
+    classes: tuple[str, ...] = ()
+    kinds: dict[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    log_rows: int = 0
+    log_sha256: str = ""
+    pool_rows: int = 0
+    pool_sha256: str = ""
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        record = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**record, "classes": list(self.classes), "kinds": dict(self.kinds), "types": dict(self.types)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The settings that `as_record` wrote, in this version or another.
+
+        Unknown keys are ignored and missing ones get their default. Version 0.1.0 wrote `drawn` as "audit".
+        """
+        known = {each.name: record[each.name] for each in fields(cls) if each.name in record}
+        if "drawn" not in known and "audit" in record:
+            known["drawn"] = record["audit"]
+        known["classes"] = tuple(known.get("classes", ()))
+        return cls(**known)

@@ -1,0 +1,54 @@
+"""Frames in memory: Polars or pandas in, Polars out, and back to a file."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from unskew.errors import InputError
+from unskew.writing import put, unwritable
+
+
+def as_polars(frame: Any, where: str = "the table") -> pl.DataFrame:
+    """A Polars or pandas frame as a Polars frame. The index of a pandas frame is left out.
+
+    >>> as_polars({"age": [30]}, "the log")
+    Traceback (most recent call last):
+    unskew.errors.InputError: the log must be a file, or a Polars or pandas frame; got dict. Make a frame of it.
+    """
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "columns"):
+        kind = type(frame).__name__
+        raise InputError(f"{where} must be a file, or a Polars or pandas frame; got {kind}. Make a frame of it.")
+    names = list(frame.columns)
+    for k, name in enumerate(names):
+        if not isinstance(name, str) or name in names[:k]:
+            raise InputError(f"{where} must have different texts as column names; got {name!r}. Rename the column.")
+    return pl.DataFrame([_from_pandas(frame.iloc[:, k], name, where) for k, name in enumerate(names)])
+
+
+def _from_pandas(column: Any, name: str, where: str) -> pl.Series:
+    try:
+        return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
+    except ImportError:
+        raise InputError(f"{where}: column {name!r} of a pandas frame needs pyarrow. Install pyarrow.") from None
+    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:  # pyarrow's errors are among these
+        told = " ".join(str(error).split())[:120]
+        raise InputError(f"{where}: column {name!r} must hold values of one type: {told}. Convert it.") from None
+
+
+def put_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a frame whole or not at all: as CSV if the name ends in .csv, else as Parquet."""
+    put(path, partial(_write, frame, path))
+
+
+def _write(frame: pl.DataFrame, path: Path, beside: Path) -> None:
+    try:
+        if path.suffix.lower() == ".csv":
+            frame.write_csv(beside)
+        else:
+            frame.write_parquet(beside)
+    except pl.exceptions.PolarsError as error:  # Polars reports a full disk by errors of its own
+        raise unwritable(path, error) from None

@@ -1,0 +1,217 @@
+"""Methods on a pool: the rows wait, and the method picks which of them to label next."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unskew.data import LoggedData, propensities, signs
+from unskew.errors import InputError
+from unskew.estimation.design import Design, Picked
+from unskew.methods.loop import Method, Observed, as_log
+from unskew.methods.rounds import Asked, PoolRound
+from unskew.pools import MemoryPool
+from unskew.rows import Floats, Ints, Rows, stack
+from unskew.sampling.policies import Policy
+from unskew.sampling.propensity import read_off
+
+LOOK_AT = 50_000
+"""Of a larger pool, each round looks at this number of rows, drawn afresh."""
+
+JUDGE = 100_000
+"""Of a larger pool, estimates judge this number of rows, drawn at random, and let them stand for all."""
+
+
+class PoolMethod(Method):
+    """A method that picks rows of a pool.
+
+    ::
+
+        method.start(log, pool)      # arrays, sparse rows, or frames
+        asked = method.ask(20)       # rows of the pool, each with its probability and reason
+        method.tell(labels)          # closes the round and refits: all or nothing
+        method.error()               # on everyone, with an interval
+        method.predict(new)
+
+    A round takes rows that are **chosen**, to learn from them, and rows that are **drawn** at random from all the
+    others. Estimates for the population rest on the drawn ones.
+
+    A subclass supplies `warm_start`, `wanted`, `learn` and `model_`; most are subclasses of `Unskew` that change
+    `wanted` alone.
+
+    Parameters
+    ----------
+    drawn : float in [0, 1)
+        The share of all labels that is spent on rows drawn at random.
+    random_state : int, Generator or None
+    """
+
+    works_on = "pool"
+
+    pool_: MemoryPool
+    rounds_: list[PoolRound]
+    _asked: Ints
+    _pool_q0: Floats | None
+    _read_off: Policy | None
+
+    def __init__(self, *, drawn: float = 0.1, random_state: int | np.random.Generator | None = None) -> None:
+        super().__init__(random_state=random_state)
+        if not 0.0 <= drawn < 1.0:
+            raise InputError(f"drawn must be in [0, 1); got {drawn}. The share 0.1 is a good start.")
+        self.drawn = drawn
+
+    @abstractmethod
+    def wanted(self, X: Rows, k: int) -> Ints:
+        """The positions in X of the k rows whose labels are wanted most."""
+
+    def start(
+        self,
+        log: LoggedData | Any,
+        pool: Any,
+        q0: ArrayLike | None = None,
+        *,
+        label: str | None = None,
+        propensity: str | float | None = None,
+    ) -> Self:
+        """Warm start from the log; `ask` then picks rows of the pool.
+
+        Parameters
+        ----------
+        log : LoggedData, or a Polars or pandas frame
+            Rows with and without a label, and how likely each was to have one.
+        pool : array, sparse rows or frame
+            The rows that may be asked for, with the log's features.
+        q0 : array, optional
+            The logging propensities of the pool's rows. Where left out they are the frame's column `propensity` if it
+            has one, else read off the log's by a tree. They decide what labels count for when the model learns;
+            error estimates do not use them.
+        label, propensity : str, optional
+            Columns of the log's frame; propensities that are not there are estimated.
+        """
+        known = as_log(log, label, propensity, None)
+        if isinstance(pool, (int, np.integer)):
+            raise InputError(
+                f"{type(self).__name__} picks from a pool; got the number {pool}. "
+                "Pass the pool's rows, or use StreamedUnskew for a stream."
+            )
+        rows = known.rows_like(pool, name="the pool")
+        if rows.shape[0] == 0:
+            raise InputError("the pool must have at least one row; got 0. Pass the rows that may be asked for.")
+        if q0 is None and isinstance(propensity, str) and propensity in getattr(pool, "columns", ()):
+            q0 = pool[propensity].to_numpy()
+        given = None if q0 is None else propensities(q0, rows.shape[0], name="the pool's q0")
+        self.start_checked(known, MemoryPool(rows, pool), given)
+        return self
+
+    def start_checked(self, log: LoggedData, pool: MemoryPool, q0: Floats | None = None) -> None:
+        """`start` for a log and a pool that were checked already."""
+        self._begin(log, pool_=pool, _pool_q0=q0, _asked=np.zeros(0, dtype=np.int64), _read_off=None)
+
+    @property
+    def left(self) -> int:
+        """The number of rows of the pool that were never asked for."""
+        return len(self.pool_) - len(self._asked)
+
+    def ask(self, k: int = 20) -> Asked:
+        """Pick k rows of the pool that were never asked for; answer them with `tell`."""
+        self._check_turn()
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+            raise InputError(f"k must be a whole number of rows; got {k!r}. Pass an int.")
+        if not 1 <= k <= self.left:
+            raise InputError(f"k must be between 1 and the {self.left} rows left in the pool; got {k}. Ask for fewer.")
+        batch = self.ask_checked(int(k))
+        return Asked(batch.positions, batch.p, batch.drawn, self.pool_.values)
+
+    def ask_checked(self, k: int) -> PoolRound:
+        """`ask` for a number that was checked already."""
+        left = np.setdiff1d(np.arange(len(self.pool_)), self._asked, assume_unique=True)
+        batch = self._pending = self.pick(left, k)
+        return batch
+
+    def pick(self, left: Ints, k: int) -> PoolRound:
+        """Pick k of the rows at the positions `left`: some chosen, some drawn from the others, each with its chance."""
+        n = len(left)
+        before = sum(int(np.count_nonzero(batch.drawn & batch.known)) for batch in self.rounds_)
+        due = int(self.drawn * (self.labels_ + k)) - before
+        draws = min(max(due, 0), k) if self.knows_labels else k
+        seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, max(LOOK_AT, k), replace=False)
+        chosen = seen[self.wanted(self.pool_.features(left[seen]), k - draws)] if draws < k else seen[:0]
+        others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
+        drawn = self._rng.choice(others, draws, replace=False)
+        p = np.ones(k)
+        p[k - draws :] = draws / max(len(others), 1)
+        return self._round(left[np.concatenate((chosen, drawn))], p, np.arange(k) >= k - draws, len(others))
+
+    @property
+    def knows_labels(self) -> bool:
+        """Whether there is any label to choose rows by; until then all are drawn."""
+        return self.labels_ > 0 or bool(self.log_.z.any())
+
+    def tell(self, labels: ArrayLike | Any) -> Self:
+        """Answer the open round: a label for each row, in the order of `ask` or as {position: label}; None skips it.
+
+        A skipped row is not asked for again. Estimates count it as lost by chance: whether a row is skipped must not
+        depend on its label.
+        """
+        batch = self._open_round()
+        values, skipped = self._answers(labels, batch.positions)
+        y = np.zeros(len(values))
+        y[~skipped] = signs(values[~skipped], self.log_.classes)
+        self.tell_checked(y)
+        return self
+
+    def tell_checked(self, y: Floats) -> None:
+        """`tell` for answers that are +1.0, -1.0, or 0 for a skip."""
+        batch = self._open_round()
+        with self._all_or_nothing():
+            self._asked = np.concatenate((self._asked, batch.positions))
+            self._close(batch.answered(y))
+
+    def observed(self) -> Observed:
+        log, m = self.log_, self.log_.m
+        picked = [
+            Picked(
+                batch.positions[~batch.drawn & batch.known],
+                batch.positions[batch.drawn & batch.known],
+                int(np.count_nonzero(~batch.drawn & ~batch.known)),
+                int(np.count_nonzero(batch.drawn & ~batch.known)),
+            )
+            for batch in self.rounds_
+        ]
+        labelled = [np.flatnonzero(log.z), *(m + batch.positions[batch.known] for batch in self.rounds_)]
+        bought = [batch.bought for batch in self.rounds_]
+        return Observed(
+            Design(log.z, log.q0, len(self.pool_), tuple(picked)),
+            [log.X, self.pool_.X],
+            np.concatenate(labelled),
+            stack([log.revealed_X, *(one.X for one in bought)]),
+            np.concatenate([log.revealed_y, *(one.y for one in bought)]),
+        )
+
+    def scores(self, seen: Observed) -> Floats:
+        """Margins of all rows. Of a large pool some rows are judged, and each other is taken to be like one of them.
+
+        That moves the mean of what the model expects by 0.001 or so. Labelled rows are always judged themselves.
+        """
+        n = len(self.pool_)
+        if n <= JUDGE:
+            return super().scores(seen)
+        rng = np.random.default_rng(0)  # the same rows each time: what changes between rounds is the model
+        judged = np.sort(rng.choice(n, JUDGE, replace=False))
+        found = self.score(self.pool_.features(judged))
+        margin = found[rng.integers(JUDGE, size=n)]
+        margin[judged] = found
+        return np.concatenate([self.score(self.log_.X), margin])
+
+    def q0_at(self, positions: Ints, X: Rows) -> Floats:
+        """Logging propensities of rows of the pool: as given, else read off the log's."""
+        if self._pool_q0 is not None:
+            return np.asarray(self._pool_q0[positions])
+        if self._read_off is None:
+            self._read_off = read_off(self.log_)
+        return self._read_off(X)
+
+    def _round(self, positions: Ints, p: Floats, drawn: Any, rest: int) -> PoolRound:
+        X = self.pool_.features(positions)
+        return PoolRound(positions, X, self.q0_at(positions, X), p, drawn, rest, np.zeros(len(positions)))

@@ -1,0 +1,80 @@
+"""Every method by name, in one place: commands, experiments, campaigns and contract tests read this table.
+
+Nothing is imported until a method is asked for, so the command line can list names without waiting for them.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from unskew.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from unskew.methods.loop import Method
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a method lives and what it works on."""
+
+    module: str
+    works_on: str
+    """``"stream"`` or ``"pool"``."""
+    of_paper: bool = False
+    """One of the four methods that the paper compares."""
+    in_experiments: bool = True
+    """Can be run by name alone; `ExactIDBAL` needs a finite class of classifiers first."""
+
+
+REGISTRY: dict[str, Entry] = {
+    "Passive": Entry("unskew.methods.streams.passive", "stream", of_paper=True),
+    "DBALw": Entry("unskew.methods.streams.dbal", "stream", of_paper=True),
+    "DBALwm": Entry("unskew.methods.streams.dbal", "stream", of_paper=True),
+    "IDBAL": Entry("unskew.methods.streams.idbal", "stream", of_paper=True),
+    "VCDBAL": Entry("unskew.methods.streams.vcdbal", "stream"),
+    "Unskew": Entry("unskew.methods.pools.unskew", "pool"),
+    "StreamedUnskew": Entry("unskew.methods.streams.unskew", "stream"),
+    "RandomLabels": Entry("unskew.methods.pools.yardsticks", "pool"),
+    "MarginSampling": Entry("unskew.methods.pools.yardsticks", "pool"),
+    "WeightedMarginSampling": Entry("unskew.methods.pools.yardsticks", "pool"),
+    "ExactIDBAL": Entry("unskew.methods.streams.exact", "stream", in_experiments=False),
+}
+
+PAPER_METHODS = tuple(name for name, entry in REGISTRY.items() if entry.of_paper)
+EXPERIMENT_METHODS = tuple(name for name, entry in REGISTRY.items() if entry.in_experiments)
+POOL_METHODS = tuple(name for name, entry in REGISTRY.items() if entry.works_on == "pool")
+
+
+def method_named(name: str, among: tuple[str, ...] = EXPERIMENT_METHODS) -> "type[Method]":
+    """The class of that name, or one of your own given as ``module:Class``.
+
+    Parameters
+    ----------
+    name : str
+        A name in this table, or ``module:Class`` with the module's folder on PYTHONPATH.
+    among : tuple of str
+        The names that are allowed here. A class of your own is the caller's to check further.
+
+    Examples
+    --------
+    >>> method_named("IDBAL").__name__
+    'IDBAL'
+    """
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        if name not in among:
+            raise unknown("method", name, [*among, "module:Class"])
+        module, attribute = REGISTRY[name].module, name
+    try:
+        found: type[Method] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"method {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from None
+    if not isinstance(found, type) or getattr(found, "works_on", None) not in ("stream", "pool"):
+        raise InputError(f"method {name!r} must be a subclass of StreamMethod or PoolMethod; got {found!r}. Name one.")
+    return found
+
+
+def is_registered(kind: type) -> bool:
+    """Whether a class is one of the package's own methods."""
+    entry = REGISTRY.get(kind.__name__)
+    return entry is not None and entry.module == kind.__module__

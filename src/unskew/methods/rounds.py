@@ -1,0 +1,164 @@
+"""What a round is: a batch of rows on its way through the loop, of a stream or of a pool."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unskew.rows import Bools, Floats, Ints, Rows, take
+
+CHOSEN, DRAWN = "chosen", "drawn"
+"""Why a row is asked for: to learn from it, or at random, with a known probability, to measure by it."""
+
+
+class Bought(NamedTuple):
+    """The rows of a round that were labelled: features, propensities, and labels +1.0 or -1.0."""
+
+    X: Rows
+    q0: Floats
+    y: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRound:
+    """One batch of a stream.
+
+    Attributes
+    ----------
+    X, q0 : one row and one propensity for each row of the batch
+    y : array
+        The labels that the present model infers; once answered, the queried ones are the true labels.
+    queried : array of bool
+        The rows whose label is asked for.
+    kept : array of bool
+        The rows that enter training at all, Q_k(x) = 1.
+    p : array
+        The probability with which each row was asked for, 0 where it could not have been.
+    plan : object
+        Whatever the method decided in `choose` and needs again in `learn`.
+    """
+
+    X: Rows
+    q0: Floats
+    y: Floats
+    queried: Bools
+    kept: Bools
+    p: Floats
+    plan: Any = None
+
+    def answered(self, y: Floats) -> Self:
+        """The same round with the labels of its queried rows."""
+        labels = self.y.copy()
+        labels[self.queried] = y
+        return replace(self, y=labels)
+
+    @property
+    def bought(self) -> Bought:
+        return Bought(take(self.X, self.queried), self.q0[self.queried], self.y[self.queried])
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRound:
+    """Rows of a pool that were asked for together.
+
+    Attributes
+    ----------
+    positions : array of int
+        Where the rows are in the pool.
+    X, q0 : one row and one propensity for each
+    p : array
+        The probability with which each row was asked for: 1 if it was chosen, the chance of the draw if it was drawn.
+    drawn : array of bool
+        Which rows were drawn at random.
+    rest : int
+        The number of rows they were drawn from.
+    y : array
+        Labels, +1.0 or -1.0; 0 where the row was skipped or is not answered yet.
+    """
+
+    positions: Ints
+    X: Rows
+    q0: Floats
+    p: Floats
+    drawn: Bools
+    rest: int
+    y: Floats
+
+    def answered(self, y: Floats) -> Self:
+        """The same round with its labels, 0 for a row that was skipped."""
+        return replace(self, y=y)
+
+    @property
+    def known(self) -> Bools:
+        """Which rows have a label."""
+        return np.asarray(self.y != 0.0)
+
+    @property
+    def bought(self) -> Bought:
+        known = self.known
+        return Bought(take(self.X, known), self.q0[known], self.y[known])
+
+
+class AskedRow(NamedTuple):
+    """A row of the pool that is asked for."""
+
+    position: int
+    probability: float
+    reason: str
+    """``"chosen"`` or ``"drawn"``."""
+    values: Any
+    """The row as the pool has it: of a frame a dict by column, else an array."""
+
+
+class Asked:
+    """The rows that `ask` wants labels for: a sequence of `AskedRow`; as an array, their positions in the pool.
+
+    >>> asked = Asked(np.array([7, 2]), np.array([1.0, 0.1]), np.array([False, True]), lambda position: position)
+    >>> [(row.position, row.probability, row.reason) for row in asked]
+    [(7, 1.0, 'chosen'), (2, 0.1, 'drawn')]
+    >>> np.arange(10)[asked].tolist()
+    [7, 2]
+    """
+
+    def __init__(self, positions: Ints, probability: Floats, drawn: Bools, values: Callable[[int], Any]) -> None:
+        self.positions, self.probability, self.drawn, self._values = positions, probability, drawn, values
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, i: int) -> AskedRow:
+        position = int(self.positions[i])
+        reason = DRAWN if self.drawn[i] else CHOSEN
+        return AskedRow(position, float(self.probability[i]), reason, self._values(position))
+
+    def __iter__(self) -> Iterator[AskedRow]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.positions, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        drawn = int(np.count_nonzero(self.drawn))
+        return f"Asked({len(self) - drawn} chosen and {drawn} drawn rows at {self.positions.tolist()})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{row.position}</td><td>{row.reason}</td><td>{row.probability:.3g}</td>"
+            f"<td>{escape(shown(row.values))}</td></tr>"
+            for row in self
+        )
+        return f"<table><tr><th>position</th><th>reason</th><th>probability</th><th>row</th></tr>{rows}</table>"
+
+
+def shown(values: Any) -> str:
+    """A row in one short line.
+
+    >>> shown({"income": 1.5, "region": "north"}), shown(np.array([0.25, 1.0]))
+    ('income=1.5, region=north', '0.25, 1')
+    """
+    if isinstance(values, dict):
+        return ", ".join(f"{name}={value}" for name, value in values.items())
+    return ", ".join(f"{value:.4g}" for value in values[:8]) + (", ..." if len(values) > 8 else "")

@@ -1,0 +1,136 @@
+"""Methods on a stream: rows come by once, in batches, and the method says which of them it wants labels for."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unskew.data import LoggedData, propensities, signs
+from unskew.errors import InputError
+from unskew.estimation.design import Design
+from unskew.methods.loop import Method, Observed, as_log
+from unskew.methods.rounds import StreamRound
+from unskew.rows import Floats, Rows, stack
+
+
+class StreamMethod(Method):
+    """A method that sees the rows of a stream once.
+
+    ::
+
+        method.start(log, n)         # warm start; n is the number of rows the stream will have
+        asked = method.ask(X, q0)    # positions in X whose labels are wanted
+        method.tell(labels)          # closes the round and refits: all or nothing
+        method.error()               # on everyone, with an interval, where every row could have been asked for
+
+    A subclass supplies `warm_start`, `choose`, `learn` and `model_`.
+    """
+
+    works_on = "stream"
+
+    anytime: bool = True
+    """One run gives the whole curve. False where the method must know n and is run anew for each n."""
+
+    first_batch: int = 10
+    """The number of rows of the first round; each later one takes twice as many."""
+
+    n_: int
+    rounds_: list[StreamRound]
+
+    @abstractmethod
+    def choose(self, X: Rows, q0: Floats) -> StreamRound:
+        """Decide which of these rows are queried and which are kept."""
+
+    def at_zero_labels(self) -> "StreamMethod":
+        """The method whose warm start is the model that curves show at 0 labels."""
+        return self
+
+    def start(
+        self,
+        log: LoggedData | Any,
+        n: int | None = None,
+        *,
+        label: str | None = None,
+        propensity: str | float | None = None,
+    ) -> Self:
+        """Warm start from the log.
+
+        Parameters
+        ----------
+        log : LoggedData, or a Polars or pandas frame
+            Rows with and without a label, and how likely each was to have one.
+        n : int, optional
+            The number of rows the stream will have. The log's m where left out.
+        label, propensity : str, optional
+            Columns of the frame; propensities that are not there are estimated.
+        """
+        known = as_log(log, label, propensity, None)
+        if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
+            raise InputError(
+                f"n must be the number of stream rows; got {type(n).__name__}. "
+                f"{type(self).__name__} works on a stream: pass an int here and the rows to ask."
+            )
+        self.start_checked(known, known.m if n is None else int(n))
+        return self
+
+    def start_checked(self, log: LoggedData, n: int) -> None:
+        """`start` for a log that is `LoggedData` already."""
+        if n < 1:
+            raise InputError(f"n must be at least 1 stream row; got {n}. Pass the length of the stream.")
+        self._begin(log, n_=n)
+
+    def ask(self, X: ArrayLike | Rows | Any, q0: ArrayLike) -> NDArray[np.intp]:
+        """The positions in X of the rows whose labels are wanted now; answer them with `tell`."""
+        self._check_turn()
+        rows = self.log_.rows_like(X, name="the stream's rows")
+        return self.ask_checked(rows, propensities(q0, rows.shape[0]))
+
+    def ask_checked(self, X: Rows, q0: Floats) -> NDArray[np.intp]:
+        """`ask` for rows that were checked already, as part of a whole stream."""
+        batch = self._pending = self.choose(X, q0)
+        return np.flatnonzero(batch.queried)
+
+    def tell(self, labels: ArrayLike | Any) -> Self:
+        """Answer the open round: one label for each position `ask` returned, in that order or as {position: label}."""
+        batch = self._open_round()
+        values, skipped = self._answers(labels, np.flatnonzero(batch.queried))
+        if skipped.any():
+            raise InputError(
+                f"a stream needs a label for every row asked; number {int(np.argmax(skipped))} has none. "
+                "Rows of a pool can be skipped: use Unskew with a pool."
+            )
+        self.tell_checked(signs(values, self.log_.classes))
+        return self
+
+    def tell_checked(self, y: Floats) -> None:
+        """`tell` for answers that are +1.0 and -1.0 already, one for each row asked."""
+        self._close(self._open_round().answered(y))
+
+    def batch_sizes(self) -> Iterator[int]:
+        """The number of stream rows of each round: the first batch, then twice as many each time, n in all."""
+        left, size = self.n_, self.first_batch
+        while left > 0:
+            yield min(size, left)
+            left -= size
+            size *= 2
+
+    def observed(self) -> Observed:
+        log, X, y = self.log_, [self.log_.X], [self.log_.revealed_y]
+        z, q0, labelled, seen = [log.z], [log.q0], [np.flatnonzero(log.z)], log.m
+        for batch in self.rounds_:
+            if not (batch.p > 0.0).all():
+                raise InputError(
+                    "every stream row must have been asked for with a known positive probability; some were not. "
+                    "Use StreamedUnskew with drawn= above 0."
+                )
+            X.append(batch.X)
+            z.append(batch.queried)
+            q0.append(batch.p)
+            labelled.append(seen + np.flatnonzero(batch.queried))
+            y.append(batch.bought.y)
+            seen += len(batch.y)
+        known = [log.revealed_X, *(batch.bought.X for batch in self.rounds_)]
+        design = Design(np.concatenate(z), np.concatenate(q0))
+        return Observed(design, X, np.concatenate(labelled), stack(known), np.concatenate(y))

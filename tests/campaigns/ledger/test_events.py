@@ -1,0 +1,104 @@
+"""Events and settings: written as JSON, read back the same, also from versions that knew less or more."""
+
+import json
+import re
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from unskew import campaigns
+from unskew.campaigns.ledger import events
+from unskew.campaigns.ledger.events import KINDS, PlannedRow, decode, estimate_from_record
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.store import Ledger
+from unskew.errors import StoreError
+from unskew.estimation.population import PopulationEstimate
+
+UNTIL = datetime(2026, 1, 1, 12, tzinfo=UTC)
+ERROR = PopulationEstimate(0.1, 0.05, 0.2, 0.03, 0.95, "error", "dr", "wald", 40, 31.0)
+EXAMPLES = [
+    events.Started(ERROR),
+    events.Started(None),
+    events.Planned(2, (PlannedRow("7", 6, "drawn", 0.1, {"x": None}), PlannedRow("8", 7, "chosen", 1.0, {})), 40, "m"),
+    events.Leased(("7", "8"), UNTIL),
+    events.Answered("7", "yes"),
+    events.Skipped("8"),
+    events.Corrected("7", None, was="yes"),
+    events.Undone("7", None, UNTIL),
+    events.Closed(2, 40, ERROR),
+    events.Invited("ann", "annotator", "hash"),
+    events.Revoked("ann"),
+]
+
+
+@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: event.kind)
+def test_an_event_survives_json_and_keys_it_does_not_know(event):
+    body = json.loads(json.dumps(event.as_body()))
+    assert decode(event.kind, body) == event
+    assert decode(event.kind, {**body, "from the future": 1}) == event
+
+
+def test_every_kind_has_an_example():
+    assert {type(event) for event in EXAMPLES} == set(KINDS.values())
+    assert all(kind == event.kind and len(kind) <= 16 for kind, event in KINDS.items())
+
+
+def test_events_of_version_0_1_0():
+    row = {"id": "7", "place": 6, "probability": 0.1, "values": {}}
+    body = {"round": 1, "rows": [{**row, "rule": "audit"}, {**row, "rule": "chosen"}], "rest": 40, "model": ""}
+    found = decode("planned", body)
+    assert [row.reason for row in found.rows] == ["drawn", "chosen"]
+    assert '"reason": "drawn"' in json.dumps(found.as_body()) and "rule" not in json.dumps(found.as_body())
+
+
+def test_an_event_of_a_newer_version_is_refused_in_one_line(store):
+    with Ledger(store) as ledger:
+        ledger.create("c", Settings())
+        engine = create_engine(store.replace("postgresql://", "postgresql+psycopg://"))
+        with engine.begin() as connection:
+            connection.execute(
+                text("INSERT INTO events (campaign, at, kind, actor, body) VALUES ('c', '', 'paused', '', '{}')")
+            )
+        engine.dispose()
+        with pytest.raises(StoreError, match="an event 'paused' that a newer unskew wrote"):
+            ledger.events("c")
+
+
+@pytest.mark.parametrize("body", [{}, {"id": "7"}, {"round": 1, "rows": [{}], "rest": 1}])
+def test_an_event_that_lacks_something_is_a_broken_store(body):
+    for kind in ("answered", "planned"):
+        with pytest.raises(StoreError, match=f"an event '{kind}' in the ledger cannot be read"):
+            decode(kind, body)
+
+
+def test_estimates_are_decoded_tolerantly():
+    record = events.estimate_as_record(ERROR)
+    assert estimate_from_record({**record, "colour": "red"}) == ERROR
+    needless = [each.name for each in fields(PopulationEstimate) if each.name == "q0_estimated"]
+    assert estimate_from_record({name: value for name, value in record.items() if name not in needless}) == ERROR
+    assert estimate_from_record(None) is None
+
+
+def test_settings_of_other_versions():
+    settings = Settings(
+        version="9", method="Unskew", budget=60, drawn=0.3, lease_seconds=600.0, seed=4, label="y", propensity="q0",
+        id="key", classes=("no", "yes"), kinds={"x": "number"}, types={"x": "Float64"}, log_rows=2, log_sha256="a",
+        pool_rows=3, pool_sha256="b",
+    )  # fmt: skip
+    record = json.loads(json.dumps(settings.as_record()))
+    assert set(record) == {each.name for each in fields(Settings)}
+    assert Settings.from_record(record) == settings
+    old = {**record, "audit": record["drawn"], "colour": "red"}
+    del old["drawn"], old["version"]
+    assert Settings.from_record(old).drawn == 0.3 and Settings.from_record(old).version == ""
+
+
+def test_only_the_store_knows_the_database():
+    """State, events and settings are pure."""
+    folder = Path(campaigns.__file__).parent
+    imports = re.compile(r"^\s*(from|import) sqlalchemy", re.MULTILINE)
+    found = [path.relative_to(folder).as_posix() for path in folder.rglob("*.py") if imports.search(path.read_text())]
+    assert sorted(found) == ["ledger/migrations.py", "ledger/store.py"]

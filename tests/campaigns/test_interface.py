@@ -1,0 +1,227 @@
+"""The lines people write: frames in, rows by `ask`, answers by `tell`, and what a notebook shows."""
+
+import sys
+from html.parser import HTMLParser
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from campaign_folder import make, replayed, told, truth
+from unskew.campaigns import Campaign, Rejected, Told
+from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
+
+
+@pytest.mark.parametrize("kind", ["file", "polars", "pandas"])
+def test_a_log_and_a_pool_in_files_or_frames_are_the_same_campaign(tables, tmp_path, kind):
+    read = {"file": lambda path: path, "polars": pl.read_parquet, "pandas": pd.read_parquet}[kind]
+    log, pool = read(tables / "log.parquet"), read(tables / "pool.parquet")
+    with make(tables, tmp_path / "bank", log=log, pool=pool) as bank:
+        assert list(bank.settings.kinds) == ["x0", "x1", "region", "member", "since", "seen"]
+        assert bank.settings.types["since"] == "Date" if kind != "pandas" else "Datetime"
+        rows = bank.ask(20, by="ann")
+        assert bank.tell({row.id: truth(row) for row in rows}, by="ann") == Told(answered=20)
+        assert (
+            bank.predict(pool)["prediction"].to_list() == bank.predict(tables / "pool.parquet")["prediction"].to_list()
+        )
+
+
+def test_the_lines_of_the_readme(tables, tmp_path):
+    bank = Campaign.create(
+        tmp_path / "bank", log=pl.read_parquet(tables / "log.parquet"), pool=pl.read_parquet(tables / "pool.parquet"),
+        label="paid", propensity="q0", id="loan", budget=30,
+    )  # fmt: skip
+    with bank:
+        bank.tell({row.id: truth(row) for row in bank.ask(20, by="ann")}, by="ann")
+        bank.close_due()
+        assert bank.status().spent == 20
+        assert 0.0 <= bank.error().low <= bank.error().high <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("frame", "told"),
+    [
+        (pl.DataFrame({"x0": [[1], [2]], "paid": [0, 1]}), "the log: column 'x0' holds List"),
+        (pl.DataFrame({"x0": [1e300, 2.0], "paid": [0, 1]}), "the log row 1: column 'x0' holds 1e\\+300"),
+        (pl.DataFrame({"x0": [], "paid": []}), "the log has 2 columns and no rows"),
+        (pd.DataFrame({"x0": [1, "two"], "paid": [0, 1]}), "the log: column 'x0' must hold values of one type"),
+        (pd.DataFrame([[1, 2], [3, 4]]), "the log must have different texts as column names; got 0"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["x0", "x0"]), "different texts as column names; got 'x0'"),
+        (pd.DataFrame({"x0": pd.to_timedelta([1, 2]), "paid": [0, 1]}), "the log: column 'x0' holds Duration"),
+        ({"x0": [1, 2]}, "the log must be a file, or a Polars or pandas frame; got dict"),
+    ],
+)
+def test_frames_are_checked_as_files_are(tables, tmp_path, frame, told):
+    with pytest.raises(InputError, match=told):
+        make(tables, tmp_path / "bank", log=frame)
+    assert not (tmp_path / "bank").exists()
+
+
+@pytest.mark.parametrize("label", [1, 1.0, "1", " 1.0 "])
+def test_labels_are_matched_to_the_classes_as_in_files(campaign, label):
+    (row,) = campaign.ask(1, by="ann")
+    assert campaign.tell({row.id: label}, by="ann").answered == 1
+    assert campaign.row(row.id).label == "1"
+
+
+def test_booleans_and_skips(tables, tmp_path):
+    log = pl.read_parquet(tables / "log.parquet").with_columns(pl.col("paid").cast(pl.Boolean))
+    with make(tables, tmp_path / "bank", log=log) as bank:
+        one, two, three = bank.ask(3, by="ann")
+        assert bank.tell({one.id: True, two.id: "FALSE", three.id: None}, by="ann") == Told(answered=2, skipped=1)
+        assert [bank.row(row.id).label for row in (one, two, three)] == ["true", "false", None]
+
+
+def test_problems_of_a_mapping_have_no_lines_and_name_the_way_to_overwrite(campaign):
+    one, two = campaign.ask(2, by="ann")
+    campaign.tell({one.id: 1}, by="ann")
+    with pytest.raises(Rejected) as refused:
+        campaign.tell({one.id: 0, two.id: "maybe"}, by="bob")
+    assert str(refused.value) == (
+        f"2 problems, nothing was changed. row {one.id!r} is '0' here, but ann said '1'. "
+        f"label 'maybe' of row {two.id!r} must be '0' or '1'. Correct it."
+    )
+    assert refused.value.__notes__ == ["To overwrite answers deliberately, pass force_correct=True."]
+    assert campaign.tell({one.id: 0}, by="bob", force_correct=True).corrected == 1
+
+
+def test_an_estimate_that_fails_closes_no_round(campaign, monkeypatch):
+    """Version 0.1.0 took any bad input for "no label came at random", and wrote that down for good."""
+    campaign.tell(told(campaign.ask(4, by="ann")), by="ann")
+
+    def fail(*_, **__):
+        raise InputError("margin must be finite; got inf at row 0. Clip the model's margins.")
+
+    before = campaign.ledger.events(campaign.id)
+    with monkeypatch.context() as patch:
+        patch.setattr(campaign._rounds.fitting, "error", fail)
+        with pytest.raises(InputError, match="margin must be finite"):
+            campaign.close_due()
+    assert campaign.ledger.events(campaign.id) == before
+    assert campaign.close_due() == 1 and campaign.status().error is not None
+
+
+def test_an_estimate_that_fails_makes_no_campaign(tables, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise InputError("margin must be finite; got inf at row 0. Clip the model's margins.")
+
+    monkeypatch.setattr("unskew.campaigns.learning.fitting.Fitting.error", fail)
+    with pytest.raises(InputError, match="margin must be finite"):
+        make(tables, tmp_path / "bank")
+    assert not (tmp_path / "bank").exists()
+
+
+def test_a_log_without_any_label_closes_rounds_without_an_error(tables, tmp_path):
+    """No label came at random until a row that was drawn is answered: only this is not a failure."""
+    log = pl.read_parquet(tables / "log.parquet").with_columns(pl.lit(None, pl.Int64).alias("paid"))
+    with make(tables, tmp_path / "bank", log=log, classes=("0", "1")) as bank:
+        assert bank.status().error is None and bank.history() == []
+        with pytest.raises(NoRandomLabel, match="came at random"):
+            bank.error()
+        bank.tell({row.id: None for row in bank.ask(4, by="ann")}, by="ann")
+        assert bank.close_due() == 1
+        assert bank.state.batches[0].closed.error is None
+        assert "not known yet" in bank._repr_html_()
+
+
+def test_a_measure_of_nobody_has_a_type_of_its_own():
+    assert issubclass(EmptyMeasure, InputError) and issubclass(NoRandomLabel, InputError)
+
+
+class Cells(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_a_notebook_shows_a_small_table(tables, tmp_path):
+    with make(tables, tmp_path / "A & <b>ank") as bank:
+        bank.tell(told(bank.ask(4, by="ann <i>")), by="ann <i>")
+        bank.close_due()
+        found = Cells(bank._repr_html_())
+        assert set(found.tags) == {"table", "tbody", "tr", "th", "td"}
+        facts = dict(zip(found.words[::2], found.words[1::2], strict=True))
+        error = bank.error()
+        low, high = 100 * error.low, 100 * error.high
+        assert facts == {
+            "campaign": "A & <b>ank",
+            "labels": "4 of 60",
+            "rounds": "1, 1 closed",
+            "error": f"{100 * error.value:.1f} % of everyone, 95 % interval {low:.1f} to {high:.1f} %",
+            "people": "ann <i> (4)",
+        }
+
+
+def test_asking_is_one_transaction_and_rows_are_handed_out_once(campaign, monkeypatch):
+    begun = []
+    writing = campaign._live._ledger.writing
+    monkeypatch.setattr(campaign.ledger, "writing", lambda name: begun.append(name) or writing(name))
+    rows = campaign.ask(5, by="ann")
+    assert len(begun) == 1
+    assert [one.kind for one in campaign.ledger.events(campaign.id)] == ["started", "planned", "leased"]
+    assert campaign.ask(5, by="ann") == rows
+    assert len(begun) == 2 and replayed(campaign) == campaign.state
+
+
+def test_work_is_counted_once_for_status_report_and_page(campaign, clock):
+    rows = campaign.ask(3, by="ann")
+    clock.on(seconds=4)
+    campaign.answer(rows[0].id, 1, by="ann")
+    clock.on(seconds=2)
+    campaign.skip(rows[1].id, by="ann")
+    campaign.tell({rows[0].id: 0}, by="bob", force_correct=True)
+    ann, bob = (campaign.status().annotators[name] for name in ("ann", "bob"))
+    assert (ann.labels, ann.answered, ann.skipped, ann.holds, ann.corrections) == ({}, 0, 1, 1, 0)
+    assert (bob.labels, bob.corrections, bob.median_seconds) == ({"0": 1}, 1, None)
+    assert ann.median_seconds == 3.0 and ann.first == ann.last == campaign.row(rows[1].id).at
+    assert campaign.status().as_dict()["annotators"]["bob"]["answered"] == 1
+
+
+OWN = """
+from unskew.methods.pools.unskew import Unskew
+
+
+class Mine(Unskew):
+    pass
+
+
+class Streamed:
+    works_on = "stream"
+"""
+
+
+def test_a_method_of_ones_own(tables, tmp_path, monkeypatch):
+    (tmp_path / "my_methods.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    with make(tables, tmp_path / "bank", method="my_methods:Mine") as bank:
+        assert bank.settings.method == "my_methods:Mine"
+        assert type(bank.method()).__name__ == "Mine"
+        assert bank.tell(told(bank.ask(5, by="ann")), by="ann").answered == 5
+    with make(tables, tmp_path / "other", method="marginsampling") as other:
+        assert other.settings.method == "MarginSampling"
+    for method, why in (
+        ("my_methods:Streamed", "must work on a pool"), ("my_methods:None", "cannot be imported"), ("IDBAL", "unknown"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=why):
+            make(tables, tmp_path / "none", method=method)
+    sys.modules.pop("my_methods")
+
+
+def test_a_pools_own_propensities_are_kept_and_not_shown(tables, tmp_path):
+    pool = pl.read_parquet(tables / "pool.parquet")
+    pool = pool.with_columns(pl.when(pl.col("x0") > 0).then(0.9).otherwise(0.2).alias("q0"))
+    with make(tables, tmp_path / "bank", pool=pool) as bank:
+        assert bank.pool_frame["q0"].to_list() == pool["q0"].to_list()
+        assert "q0" not in bank.settings.types and "q0" not in bank.settings.kinds
+        rows = bank.ask(5, by="ann")
+        assert all("q0" not in row.values for row in rows)
+        assert bank.tell(told(rows), by="ann").answered == 5
+    with pytest.raises(InputError, match=r"must be in \(0, 1\]"):
+        make(tables, tmp_path / "none", pool=pool.with_columns(pl.lit(1.5).alias("q0")))

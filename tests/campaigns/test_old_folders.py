@@ -1,0 +1,77 @@
+"""Campaign folders made by version 0.1.0 still open, and everything about them is as it was.
+
+The folders in tests/fixtures were made by that version, and campaigns-0.1.0.json is what it said about them: as they
+are, and after the next rows were asked for and answered.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from campaign_folder import Clock, told
+from unskew.campaigns import Campaign, RowStatus
+from unskew.campaigns.report.report import write_report
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+SAID = json.loads((FIXTURES / "campaigns-0.1.0.json").read_text())
+REASONS = {"chosen": "chosen", "audit": "drawn"}
+"""What version 0.1.0 called why a row is asked for, and what it is called now."""
+
+
+@pytest.fixture(params=list(SAID))
+def old(request, tmp_path):
+    """A campaign as version 0.1.0 left it, and what that version said about it."""
+    folder = shutil.copytree(FIXTURES / f"campaign-0.1.0-{request.param}", tmp_path / "bank")
+    with Campaign.open(folder, now=Clock()) as campaign:
+        yield campaign, SAID[request.param]
+
+
+def assert_estimate(found, said):
+    assert said is not None and found is not None
+    for name, value in said.items():
+        now = getattr(found, name)
+        assert now == (pytest.approx(value, abs=1e-6) if isinstance(value, float) else value), name
+
+
+def assert_same(campaign, said):
+    """Status, history, estimates and people are those that version 0.1.0 gave."""
+    status = campaign.status()
+    wanted = dict(said["status"])
+    assert_estimate(status.error, wanted.pop("error"))
+    people = wanted.pop("annotators")
+    assert {name: getattr(status, name) for name in wanted} == wanted
+    assert {
+        name: {key: getattr(work, key) for key in people[name]} for name, work in status.annotators.items()
+    } == people
+    assert [labels for labels, _ in campaign.history()] == [labels for labels, _ in said["history"]]
+    for (_, found), (_, estimate) in zip(campaign.history(), said["history"], strict=True):
+        assert_estimate(found, estimate)
+    assert_estimate(campaign.error(), said["error"])
+    assert_estimate(campaign.error("recall"), said["recall"])
+    assert sorted(campaign.state.people) == said["people"]
+
+
+def test_it_opens_as_it_was(old):
+    campaign, said = old
+    assert_same(campaign, said["before"])
+    assert campaign.settings.drawn == 0.5
+    assert {row.reason for row in campaign.state.rows.values()} == {"chosen", "drawn"}
+    assert [[one.kind, one.actor] for one in campaign.ledger.events(campaign.id)] == said["before"]["events"]
+    predicted = campaign.predict(campaign.pool_frame[:10])["probability"]
+    assert predicted.to_list() == pytest.approx(said["before"]["predicted"], abs=1e-6)
+
+
+def test_it_asks_for_the_same_rows_takes_their_labels_and_closes(old, tmp_path):
+    campaign, said = old
+    rows = campaign.ask(15, by="ann")
+    wanted = [(id, REASONS[rule], pytest.approx(p, abs=1e-12), round) for id, rule, p, round in said["asked"]]
+    assert [(row.id, row.reason, row.probability, row.round) for row in rows] == wanted
+    assert campaign.tell(told(rows), by="ann").answered == len(rows)
+    campaign.close_due()
+    assert_same(campaign, said["after"])
+    assert all(row.status in (RowStatus.ANSWERED, RowStatus.SKIPPED) for row in campaign.state.rows.values())
+    headline = write_report(campaign, tmp_path / "report.html")
+    assert headline.startswith("The model is wrong on 1 % of everyone")
+    assert headline in (tmp_path / "report.html").read_text().replace("\u00a0", " ")

@@ -1,0 +1,59 @@
+"""The features of the Bayesian model: standardised columns, a kernel from random directions, wide rows projected."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from unskew.models.features import WIDE, Features
+
+
+def test_the_linear_block_is_standardised():
+    rng = np.random.default_rng(0)
+    X = rng.normal(5.0, [1.0, 100.0, 0.01], (300, 3))
+    F = Features(X, rng=rng)(X)
+    assert F.shape == (300, 4) and np.all(F[:, 0] == 1.0)
+    np.testing.assert_allclose(F[:, 1:].mean(axis=0), 0.0, atol=1e-10)
+    np.testing.assert_allclose(F[:, 1:].std(axis=0), 1.0 / np.sqrt(3.0))
+
+
+def test_the_fourier_block_is_a_gaussian_kernel():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    features = Features(X, frequencies=20_000, rng=rng)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    distance = np.linalg.norm(Z[:, None] - Z, axis=2)
+    assert features.median == pytest.approx(np.median(distance[distance > 0.0]), rel=0.1)
+    for scale in (0.5, 1.0, 2.0):
+        fourier = features(X, scale)[:, 4:]
+        np.testing.assert_allclose(
+            fourier @ fourier.T, np.exp(-0.5 * (distance / (scale * features.median)) ** 2), atol=0.03
+        )
+
+
+def test_a_weight_is_a_number_of_rows():
+    rng = np.random.default_rng(0)
+    X, k = rng.normal(size=(30, 2)), rng.integers(1, 5, 30)
+    weighted = Features(X, k.astype(float), rng=np.random.default_rng(1))
+    repeated = Features(np.repeat(X, k, axis=0), rng=np.random.default_rng(1))
+    np.testing.assert_allclose(weighted(X), repeated(X), atol=1e-12)
+    assert weighted.median == pytest.approx(repeated.median, rel=0.1)  # other pairs of rows are drawn
+
+
+def test_a_constant_column_stays_finite():
+    X = np.column_stack((np.arange(20.0), np.full(20, 1e6)))
+    assert np.isfinite(Features(X, rng=np.random.default_rng(0))(X, 1.0)).all()
+
+
+def test_wide_rows_are_projected():
+    X = sparse.random_array((60, 3000), density=0.01, random_state=0, format="csr")
+    features = Features(X, rng=np.random.default_rng(0))
+    assert features.sizes[0] == WIDE and features(X).shape == (60, WIDE + 1)
+    assert features(X[:0]).shape == (0, WIDE + 1)
+
+
+def test_single_precision_is_close_to_double():
+    X = np.random.default_rng(0).normal(size=(50, 4)) + 1000.0
+    features = Features(X, rng=np.random.default_rng(0))
+    single = features(X, 1.0, single=True)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, features(X, 1.0), atol=1e-5)

@@ -37,7 +37,7 @@ demo: $(READY)
 	@$(BIN)/unskew demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 test-label-studio: $(READY)
 	@test -x .venv-label-studio/bin/python || $(PYTHON) -m venv .venv-label-studio

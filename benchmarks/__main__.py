@@ -1,4 +1,4 @@
-"""The benchmarks that are quick, one after the other. `coverage`, and all of `rounds` and `peers`, take longer."""
+"""Run the quick benchmarks one after the other. `coverage` and the full `rounds` and `peers` take longer."""
 
 from benchmarks import mean_curve, peers, rounds, update
 

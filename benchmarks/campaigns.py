@@ -1,8 +1,8 @@
-"""A campaign on a pool of 1,000,000 x 30: how long each command takes, from the shell and back.
+"""A campaign on a pool of 1,000,000 x 30: how long each command takes when run from the shell.
 
     python -m benchmarks.campaigns [--pool ROWS] [--log ROWS] [--repeats N] [--out FILE]
 
-Every command is a process of its own, as a person runs it, so that starting Python is in the time. The columns are 24
+Every command runs in its own process, as it does for a person, so the time includes starting Python. The columns are 24
 numbers, some of them missing, 3 categories, 2 booleans and a date. Prints a Markdown table.
 """
 
@@ -49,7 +49,7 @@ def write(folder, log_rows, pool_rows):
 
 
 class Run(NamedTuple):
-    """What a command took: seconds to its first line and to its end, processor time, the most memory in MB."""
+    """What a command used: seconds to its first line and to its end, processor time, peak memory in MB."""
 
     first: float
     seconds: float
@@ -82,8 +82,8 @@ def fill_in(path, truth):
 
 
 def measure(folder, log_rows, pool_rows, repeats):
-    """What was done, its target in seconds, and what it took every time."""
-    with ProcessPoolExecutor(1) as aside:  # the memory of a command is at least that of the process it is forked from
+    """For each step, its target in seconds and its measurements, one per repeat."""
+    with ProcessPoolExecutor(1) as aside:  # a command's memory is at least that of the process it is forked from
         truth = aside.submit(write, folder, log_rows, pool_rows).result()
     dir, rows, many = folder / "campaign", folder / "rows.csv", folder / "many.csv"
     budget = (repeats + 1) * (MANY + AT_ONCE) + AT_ONCE
@@ -130,7 +130,7 @@ def table(steps, log_rows, pool_rows, repeats):
     for name, (target, runs) in steps.items():
         processor = f"{np.median([run.processor for run in runs]):.1f}"
         memory = f"{round(max(run.memory for run in runs), -1):,.0f}"
-        if "tell" in name:  # first it says that the labels are in, then it learns from them
+        if "tell" in name:  # it first confirms that the labels are stored, then learns from them
             line(f"{name}, until they are in the ledger", target, [run.first for run in runs], "", "")
             line(f"{name}, until the model has learnt and its error is known", None, [r.seconds for r in runs],
                  processor, memory)  # fmt: skip
@@ -146,8 +146,8 @@ def table(steps, log_rows, pool_rows, repeats):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.campaigns", description="Commands on a large pool.")
-    parser.add_argument("--pool", type=int, default=1_000_000, help="rows")
-    parser.add_argument("--log", type=int, default=5_000, help="rows")
+    parser.add_argument("--pool", type=int, default=1_000_000, help="number of rows in the pool")
+    parser.add_argument("--log", type=int, default=5_000, help="number of rows in the log")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, help="also write the table to this file")
     options = parser.parse_args(arguments)

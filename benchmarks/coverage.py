@@ -1,18 +1,18 @@
-"""How often the 95 % interval of `method.error()` holds the truth, over whole simulated campaigns.
+"""How often the 95 % interval of `method.error()` contains the true error, over whole simulated campaigns.
 
     python -m benchmarks.coverage [--estimated MODEL ...] [--campaigns N] [--measure M] [--jobs J] [--json FILE]
 
-A campaign: a data set is split into log, pool and test rows; a policy reveals some of the log's labels with known
-propensities; `Unskew` spends a budget on the pool, some of it on rows drawn at random; its last model is judged from labels
-it has. Data sets, policies, budgets and drawn shares take turns.
+In each campaign, a data set is split into log, pool and test rows. A policy reveals some of the log's labels with known
+propensities. `Unskew` spends a budget on the pool, part of it on rows drawn at random. The error of its last model is
+then estimated from the labels it has. Data sets, policies, budgets and drawn shares take turns.
 
-The truth is the measure on all test and pool rows, every label known; pool rows the model was trained on count by
-their margin without their label. `on test` takes the test rows alone, which no estimate has seen: a fifth
-of the data, it varies by itself, so somewhat less than 95 % of the intervals hold it.
+The truth is the measure on all test and pool rows, with every label known. Pool rows that the model was trained on use
+their margin without their own label. `on test` uses the test rows alone, which no estimate has seen. They are only a
+fifth of the data and vary themselves, so somewhat less than 95 % of the intervals contain that value.
 
-With `--estimated` the same campaign is run again with propensities that `propensity.estimate` finds from the
-log's (X, z): by its default models, or by one given to it as `model=`. The policies are those whose propensities
-depend on the row, and the tables are Markdown. `benchmarks.estimated` makes them.
+With `--estimated`, the same campaign is run again with propensities that `propensity.estimate` finds from the
+log's (X, z), by its default models or by a model passed as `model=`. The policies are then those whose propensities
+depend on the row. `benchmarks.estimated` prints these results as Markdown tables.
 """
 
 import argparse
@@ -33,33 +33,33 @@ from unskew.methods import Unskew, pool_rounds
 DATASETS = ("synthetic", "letter", "magic", "covtype", "a5a", "german")
 POLICIES = ("identical", "uniform", "uncertainty", "certainty")
 DEPENDING = ("uniform", "uncertainty", "certainty", "blind-spot")
-"""Policies with different propensities for different rows: what there is to estimate."""
+"""Policies whose propensities differ between rows, so that there is something to estimate."""
 SEED, SEED_ESTIMATED = 11, 23
-"""Not those the intervals and the estimates were made with."""
+"""Not the seeds with which the intervals and the estimates were developed."""
 SPENDING = ((100, 0.2), (200, 0.1), (200, 0.2))
 BLOCK = 12
-"""Campaigns on one data set before the next has its turn."""
+"""The number of campaigns on one data set before the next data set has its turn."""
 ESTIMATORS = (("dr", "wald"), ("mis", "wald"), ("sn", "wald"), ("is", "wald"), ("dr", "bernstein"))
 
 
 def measured(margin, y, measure):
-    """The measure where every label is known."""
+    """The measure when every label is known."""
     top, bottom = MEASURES[measure](margin)
     return float(np.where(y > 0, *top).mean() / np.where(y > 0, *bottom).mean())
 
 
 def intervals(method, measure):
-    """(value, low, high) by every estimator that has something to go by."""
+    """(value, low, high) by every estimator for which there are labels."""
     found = {}
     for how in ESTIMATORS:
-        with suppress(InputError):  # no label to go by: the log alone may show none, or none of a class
+        with suppress(InputError):  # no usable labels: the log alone may show none, or none of a class
             e = method.error(measure, estimator=how[0], interval=how[1])
             found[" ".join(how)] = (e.value, e.low, e.high)
     return found
 
 
 def one(dataset, number, measure, models=(), seed=SEED):
-    """Campaign `number` on a data set: the truth, and (value, low, high) by every estimator."""
+    """Run campaign `number` on a data set: the truth, and (value, low, high) by every estimator."""
     policy, (budget, drawn) = (DEPENDING if models else POLICIES)[number % 4], SPENDING[number // 4 % 3]
     ((s, random),) = simulations(load(dataset), policy, 0.5, seed, [number])
 
@@ -68,7 +68,7 @@ def one(dataset, number, measure, models=(), seed=SEED):
         for _ in pool_rounds(method, log, s.X, q0, s.y.__getitem__, budget):
             pass
         everyone = method.everyone()
-        pool, test = everyone.margin[everyone.design.m :], method.model_.decision_function(s.test_X)
+        pool, test = everyone.margin[everyone.design.m :], method.model_.margin(s.test_X)
         return {
             "truth": measured(np.append(pool, test), np.append(s.y, s.test_y), measure),
             "test": measured(test, s.test_y, measure),
@@ -84,7 +84,7 @@ def one(dataset, number, measure, models=(), seed=SEED):
 
 
 def summary(runs, how):
-    """Coverage of the truth and of the test rows' share, bias, root mean squared error and mean width."""
+    """Coverage of the truth and of the value on the test rows; bias, root mean squared error and mean width."""
     runs = [r for r in runs if how in r["found"]]
     truth, test = (np.array([r[key] for r in runs]) for key in ("truth", "test"))
     value, low, high = np.array([r["found"][how] for r in runs]).T
@@ -99,7 +99,7 @@ def summary(runs, how):
 
 
 def show(runs, names):
-    """A Markdown table: the default estimator on every data set, then all of them on all."""
+    """Print a Markdown table: the default estimator on every data set, then every estimator on all data sets."""
     default, *others = map(" ".join, ESTIMATORS)
     print("| estimator | data set | intervals | held, pool and test | held, test alone | bias, points | width |")
     print("|---|---|---:|---:|---:|---:|---:|")
@@ -113,7 +113,7 @@ def show(runs, names):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description="Coverage of the intervals.")
-    parser.add_argument("--campaigns", type=int, default=1000, help="in all, shared between the data sets")
+    parser.add_argument("--campaigns", type=int, default=1000, help="total number, shared by the data sets")
     parser.add_argument("--estimated", nargs="+", choices=tuple(MODELS), default=[], help="estimate q0 by these models")
     parser.add_argument("--measure", choices=tuple(MEASURES), default="error")
     parser.add_argument("--jobs", type=int, default=1)
@@ -129,7 +129,7 @@ def main(arguments=None):
     each = -(-options.campaigns // len(names))
     seed = SEED_ESTIMATED if options.estimated else SEED
     runs = []
-    for first in range(0, each, BLOCK):  # all data sets in turn, so that what is written is balanced at any time
+    for first in range(0, each, BLOCK):  # all data sets in turn, so that the file is balanced at any time
         runs += joblib.Parallel(options.jobs)(
             joblib.delayed(one)(name, number, options.measure, options.estimated, seed)
             for name in names

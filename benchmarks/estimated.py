@@ -1,4 +1,4 @@
-"""The part of `benchmarks.coverage` in which nobody recorded the propensities."""
+"""The part of `benchmarks.coverage` in which propensities were not recorded and have to be estimated."""
 
 import time
 
@@ -18,16 +18,16 @@ MODELS = {
     "net": make_pipeline(StandardScaler(), NET),
     "logistic": make_pipeline(StandardScaler(), LogisticRegression()),
 }
-"""What `estimate` is given as `model=`. The net is one of the default's five, a fifth of their cost, and was taken for
-that and for its q0 on eight logs of another seed. The logistic regression is too plain on purpose: none of the policies
-grows or falls along one direction."""
+"""What `estimate` is given as `model=`. The net is one of the five default models. It was chosen because it costs a
+fifth of all five, and for its q0 on eight logs of another seed. The logistic regression is too simple on purpose: no
+policy's propensities rise or fall along a single direction."""
 
 HOW = "dr wald"
 """The default estimator and interval."""
 
 
 def found_out(s, name, number):
-    """The log with estimated propensities, those of the pool, how good the estimate was; None where none can be had."""
+    """The log with estimated propensities, those of the pool, and their quality; None if they cannot be estimated."""
     log = s.log
     begin = time.process_time()
     try:
@@ -73,6 +73,6 @@ def tables(runs, names, policies, models, summary):
 
 
 def share(s, key="coverage", error=True):
-    """A coverage in per cent, with its standard error."""
+    """A coverage in percent, with its standard error."""
     p = s[key]
     return f"{100 * p:.1f}" + (f" ± {100 * np.sqrt(p * (1 - p) / s['runs']):.1f}" if error else "")

@@ -1,9 +1,10 @@
-"""Excess error of pool methods: what their curves lie above the same model with every training row labelled.
+"""Excess error of pool methods: how far their curves lie above the same model with every training row labelled.
 
     python -m benchmarks.excess FOLDER          # of `unskew reproduce --methods Unskew,MarginSampling,...`
     python -m benchmarks.excess FOLDER --cells  # every cell
 
-Per cell: (AUC / 2(B + 1) - error with all labels), in points of error. Prints a Markdown table of means and ratios.
+For each cell it is (AUC / 2(B + 1) - error with all labels), in percentage points of error. Prints a Markdown table of
+means and ratios.
 """
 
 import argparse
@@ -39,20 +40,21 @@ Cells = dict[tuple[str, str], dict[str, Curve]]
 
 
 def all_labels(source: Source, seed: int, repeats: int) -> float:
-    """Mean test error of the model of `Unskew` fitted to all training rows, over the first fresh repeats."""
+    """Mean test error of `Unskew`'s model when fitted to all training rows, over the first fresh repeats."""
     errors = []
     for r in range(FRESH, FRESH + repeats):
         X, y = source.population(seed, r // REPEATS_A_POPULATION)
-        order = np.random.default_rng([seed, r, 1]).permutation(len(y))  # as `simulate` shuffles
+        order = np.random.default_rng([seed, r, 1]).permutation(len(y))  # the same shuffle as in `simulate`
         X, y = X[order], y[order]
         train = int(0.8 * len(y))
-        model = BayesianLogistic(random_state=r).fit(X[:train], y[:train])
+        model = BayesianLogistic(random_state=r).prepare(X[:train], np.array([-1.0, 1.0]))
+        model.update(X[:train], y[:train], np.ones(train), choose=True)  # as `Unskew` fits it
         errors.append(1.0 - model.score(X[train:], y[train:]))
     return float(np.mean(errors))
 
 
 def read(folder: Path) -> Cells:
-    """What a run of `unskew reproduce` stored."""
+    """Read the results that a run of `unskew reproduce` stored."""
     cells: Cells = {}
     for line in (folder / "results.jsonl").read_text().splitlines():
         record = json.loads(line)
@@ -65,7 +67,7 @@ def read(folder: Path) -> Cells:
 
 
 def excess(cells: Cells, name: str, floor: dict[str, float]) -> float:
-    """Mean over cells of the curve's mean height above the floor, in points of error."""
+    """Mean over cells of the curve's mean height above the floor, in percentage points of error."""
     heights = [c[name].area / (2 * (c[name].budget + 1)) - floor[dataset] for (dataset, _), c in cells.items()]
     return 100.0 * float(np.mean(heights)) if heights else float("nan")
 
@@ -75,14 +77,14 @@ def geometric(values: list[float]) -> float:
 
 
 def labels_to_match(cell: dict[str, Curve], name: str) -> float:
-    """Labels until a method's curve is where Passive's ends, as a share of Passive's; infinite if it never is."""
+    """The labels a method needs to reach Passive's last error, as a share of Passive's; infinite if it never does."""
     passive, curve = cell["Passive"], cell[name]
     there = curve.errors <= passive.errors[-1]
     return float(curve.labels[np.argmax(there)] / passive.labels[-1]) if there.any() else float("inf")
 
 
 def means(cells: Cells, methods: list[str], floor: dict[str, float]) -> list[str]:
-    """Means over the cells of the paper's policies, and over those of the blind spot."""
+    """Means over the cells of the paper's policies, and over the blind-spot cells."""
     lines = [
         "| cells | method | AUC to tuned Passive | to the best of the four | ahead "
         "| labels to Passive's end | excess, points | to margin sampling | worst cell to margin |",
@@ -112,7 +114,7 @@ def means(cells: Cells, methods: list[str], floor: dict[str, float]) -> list[str
 
 
 def best_afterwards(cells: Cells, methods: list[str], floor: dict[str, float]) -> float:
-    """Mean excess if in every cell one took whatever way of picking from the pool turned out best there."""
+    """Mean excess if, in every cell, one had used the pool method that turned out best there."""
     pool = [name for name in methods if name != "StreamedUnskew"]
     return float(np.mean([min(excess({key: cell}, name, floor) for name in pool) for key, cell in cells.items()]))
 
@@ -136,8 +138,8 @@ def main(args: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--data-dir")
-    parser.add_argument("--repeats", type=int, default=4, help="repeats for the error with all labels")
-    parser.add_argument("--cells", action="store_true", help="every cell instead of means")
+    parser.add_argument("--repeats", type=int, default=4, help="number of repeats for the error with all labels")
+    parser.add_argument("--cells", action="store_true", help="show every cell instead of means")
     given = parser.parse_args(args)
     cells = read(given.folder)
     names = sorted({dataset for dataset, _ in cells})

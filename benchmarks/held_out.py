@@ -1,11 +1,11 @@
-"""Intervals of `method.error()` for the paper's methods: how often they hold the error, on two kinds of log.
+"""Intervals of `method.error()` for the paper's methods: how often they contain the error, on two kinds of log.
 
     OMP_NUM_THREADS=1 python -m benchmarks.held_out [--logs N]
 
-*One line*: rows drawn from one noisy line, q0 growing along it. *Two groups*: for most people a feature speaks for one
-class, for the others against it, and the log shows mostly the others. Methods after `start`, where `DBALw` and `DBALwm`
-are `Passive`; and `Passive` after a stream of 100 rows, all of which it asks for. Prints a Markdown table; *truth* is
-the error on rows not seen.
+*One line*: one noisy linear rule for all rows, with q0 growing along it. *Two groups*: for most people a feature speaks
+for one class, for the others it speaks against it, and the log mostly shows the others. Methods are measured after
+`start`, where `DBALw` and `DBALwm` equal `Passive`; `Passive` is also measured after a stream of 100 rows, all of which
+it asks for. Prints a Markdown table, in which *truth* is the error on unseen rows.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def two_groups(rng):
 
 
 def one(world, kind, variant, streamed, seed):
-    """Truth and estimate for one log."""
+    """The true error and its estimate for one log."""
     rng = np.random.default_rng([seed, 5])
     X, y, q0 = world(rng)
     log = LoggedData(X[:ROWS], y[:ROWS], rng.random(ROWS) < q0[:ROWS], q0[:ROWS])
@@ -53,7 +53,7 @@ def one(world, kind, variant, streamed, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--logs", type=int, default=200)
+    parser.add_argument("--logs", type=int, default=200, help="number of logs")
     logs = parser.parse_args().logs
     print("| log | method | truth, mean | its deviation | estimate, mean | held, % | width |")
     print("|---|---|---:|---:|---:|---:|---:|")

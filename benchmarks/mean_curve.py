@@ -1,11 +1,11 @@
-"""Speed of `mean_curve` against the same protocol written plainly in Python and NumPy (`benchmarks.twin`).
+"""Speed of `mean_curve`, compared with the same protocol in plain Python and NumPy (`benchmarks.twin`).
 
     python -m benchmarks.mean_curve [--json FILE] [--repeats R]
 
 Both run the same cells (data set, policy, method, parameters, number of repeats) on the same
-populations, one process each, after a first call that loads and compiles. What is timed is the whole
-call: drawing the populations, splitting, logging, learning, measuring. The package's part is timed
-five times and the median taken; the twin runs once.
+populations, one process each, after a first call that loads and compiles. The whole call is timed:
+drawing the populations, splitting, logging, learning, measuring. The package is timed
+five times, and the median is reported; the twin runs once.
 
 `gap` is the largest difference between the two mean curves, in test error and in labels, as a multiple of
 what sampling allows: 0.012 plus 3 standard errors for error, 3 % plus 0.5 plus 3 standard errors for labels.
@@ -30,7 +30,7 @@ PARAMETERS = {"C": 0.64, "eta": 0.0256, "logged_fraction": 0.5, "label_budget": 
 
 
 def gap(points, means, standard_errors):
-    """The largest difference, in units of what is allowed; 1 or less is agreement."""
+    """The largest difference, as a multiple of what is allowed; 1 or less means that the curves agree."""
     worst = 0.0
     for point, (horizon, labels, error), (labels_se, error_se) in zip(points, means, standard_errors, strict=False):
         if point.horizon != horizon:

@@ -2,9 +2,10 @@
 
     python -m benchmarks.misled
 
-Twelve normal features. Where the first is positive, 8 of 10 labels are revealed and the second feature speaks for class
-+1; elsewhere, 1 of 100 is, and it speaks against, twice as loudly. Prints the error on the whole population, mean of
-ten worlds with its standard error, as a Markdown table. Nothing was chosen by these figures but the scene itself.
+There are twelve normal features. Where the first is positive, 8 of 10 labels are revealed, and the second feature
+speaks for class +1. Elsewhere, 1 of 100 is revealed, and the second feature speaks against it, twice as strongly.
+Prints the error on the whole population as a Markdown table: the mean over ten worlds and its standard error. Only the
+scene itself was chosen with these figures in view.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ MARKS = (0, 60, 120, 240)
 
 
 class Unweighted(Unskew):
-    """Every label counts once."""
+    """`Unskew` with the same weight for every label."""
 
     def weights(self, known):
         return np.ones(len(known.y))

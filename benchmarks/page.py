@@ -1,11 +1,11 @@
-"""From an answer to the next row on the page: ten annotators at once, on a pool of 20,000 rows.
+"""The time from an answer to the next row on the page, for ten annotators at once on a pool of 20,000 rows.
 
     python -m benchmarks.page [--annotators N] [--pool ROWS] [--think SECONDS] [--answers N] [--json FILE]
 
-Each annotator is a thread with a connection of its own: it sends an answer, takes the next row out of the same reply
-and thinks for a while, exponentially distributed. The server runs in a process of its own, the planner in another.
-Replies without a row (the next ones were still being chosen) count up to the row. The
-time is what the annotators wait for at worst: the page itself holds one row ahead.
+Each annotator is a thread with its own connection. It sends an answer, takes the next row from the same reply,
+and thinks for an exponentially distributed time. The server runs in one process, the planner in another.
+If a reply has no row because the next rows were still being chosen, the time runs until the row arrives.
+This is the longest that annotators wait, because the page itself holds one row in advance.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def frame(rows, seed):
 
 
 def begin(folder, pool, budget):
-    """A campaign on a pool; ids and what they are."""
+    """Create a campaign on a pool; return its folder and the true label of every id."""
     log, rows = frame(LOG_ROWS, 0), frame(pool, 1)
     seen = pl.Series(np.random.default_rng(2).random(LOG_ROWS) < 0.3)
     log.with_columns(pl.when(seen).then("y").alias("y"), q0=pl.lit(0.3)).write_parquet(folder / "log.parquet")
@@ -78,11 +78,11 @@ def label(address, token, truth, answers, think, times, late):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description="From an answer to the next row.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description="Time until the next row.")
     parser.add_argument("--annotators", type=int, default=10)
     parser.add_argument("--pool", type=int, default=20_000)
     parser.add_argument("--think", type=float, default=2.0, help="mean seconds an annotator takes for a row")
-    parser.add_argument("--answers", type=int, default=30, help="of each annotator")
+    parser.add_argument("--answers", type=int, default=30, help="number of answers of each annotator")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     names = [f"annotator {k}" for k in range(options.annotators)]

@@ -1,22 +1,23 @@
-"""scikit-activeml's own classes beside `Unskew`: error and time on the same splits, logs, pools and budgets.
+"""`Unskew` compared with scikit-activeml's own classes: error and time on the same splits, logs, pools and budgets.
 
     python -m benchmarks.peers [--datasets D ...] [--policies P ...] [--repeats R] [--quick] [--json FILE]
 
 Log, pool, test rows, label budget and batch sizes are those of `unskew reproduce` (its `plan`, its fresh repeats).
-A scikit-activeml user is given what hers would be: one array of rows, the log's revealed labels filled in, the others
-missing; in each round `fit`, `query(batch_size=)`, and labels filled in. Her strategies:
+scikit-activeml is used as its users would use it: one array of rows with the log's revealed labels filled in and the
+others missing; in each round `fit`, then `query(batch_size=)`, then the new labels are filled in. Its strategies:
 
 - margin: `UncertaintySampling(method="margin_sampling")`.
 - committee: `QueryByCommittee` (its default, KL divergence) of ten bagged copies of the model.
-- badge: `Badge`, uncertainty and diversity of a batch together.
+- badge: `Badge`, which combines uncertainty and diversity of a batch.
 
-Her model is `LogisticRegression` on standardised columns. So that rules can be told from models, margin is also run
-with the model of `Unskew`, `BayesianLogistic`, inside her `SklearnClassifier`. There it standardises by labelled rows
-only and chooses its prior from the start in every fit; `MarginSampling` is that rule in our loop, which does neither.
+The model is `LogisticRegression` on standardised columns. To separate the effect of the query rule from that of the
+model, margin is also run with the model of `Unskew`, `BayesianLogistic`, inside `SklearnClassifier`. There it
+standardises by labelled rows only, and chooses its prior from scratch in every fit. `MarginSampling` is the same rule
+in our loop, which does neither.
 
-Prints a Markdown table: geometric means over cells of the AUC, as ratios to Unskew's; cells in which Unskew has the
-smaller AUC; error, on average along the curve (AUC over 2(B + 1)) and at its end; processor time of a round (fit
-and query, one thread), as a ratio too.
+Prints a Markdown table: geometric means over cells of the AUC (area under the error curve), as ratios to Unskew's; the
+number of cells in which Unskew has the smaller AUC; the error, on average along the curve (AUC over 2(B + 1)) and at
+its end; and the processor time of a round (fit and query, one thread), also as a ratio.
 """
 
 import argparse
@@ -55,7 +56,7 @@ LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 
 
 def of_ours(kind):
-    """After the warm start and after every round: how to predict."""
+    """Yield the prediction function of one of our methods after the warm start and after every round."""
 
     def rounds(s, budget, random):
         method = kind(random_state=random)
@@ -66,7 +67,7 @@ def of_ours(kind):
 
 
 def of_theirs(strategy, estimator):
-    """The same with a strategy and a model of scikit-activeml."""
+    """The same for a strategy and a model of scikit-activeml."""
 
     def rounds(s, budget, random):
         seed, known = int(random % 2**31), s.log.m
@@ -83,7 +84,7 @@ def of_theirs(strategy, estimator):
         yield clf.fit(X, y).predict
         for k in pool_batches(min(budget, s.n)):
             judge = committee[0].fit(X, y) if committee else clf
-            left = known + np.flatnonzero(np.isnan(y[known:]))  # a row of the log cannot be asked for
+            left = known + np.flatnonzero(np.isnan(y[known:]))  # rows of the log cannot be asked for
             asked = np.asarray(chooser.query(X, y, judge, False, candidates=left, batch_size=k))
             y[asked] = s.y[asked - known]
             yield clf.fit(X, y).predict
@@ -109,7 +110,7 @@ def contenders():
 
 
 def follow(rounds, s, budget, random):
-    """Test error after the warm start and every round, and the processor time of a round."""
+    """The test error after the warm start and after every round, and the mean processor time of a round."""
     errors, taken, going = [], [], rounds(s, budget, random)
     while True:
         begin = time.process_time()
@@ -129,7 +130,7 @@ def cell(dataset, policy, repeats, seed=0):
     for s, random in simulations(source, policy, chosen.logged_fraction, seed, fresh):
         for name, rounds in contenders().items():
             with warnings.catch_warnings(), threadpool_limits(1):
-                warnings.simplefilter("ignore")  # a log of one class, about which each library warns in its own way
+                warnings.simplefilter("ignore")  # each library warns in its own way about a log with one class
                 runs[name].append(follow(rounds, s, chosen.label_budget, random))
     labels = np.cumsum([0, *pool_batches(min(chosen.label_budget, s.n))]).astype(float)
     results = []
@@ -177,7 +178,7 @@ def main(arguments=None):
     parser.add_argument("--datasets", nargs="+", default=DATASETS)
     parser.add_argument("--policies", nargs="+", default=POLICIES)
     parser.add_argument("--repeats", type=int, default=4)
-    parser.add_argument("--quick", action="store_true", help="two cells, two repeats")
+    parser.add_argument("--quick", action="store_true", help="only two cells with two repeats")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     if options.quick:

@@ -1,20 +1,20 @@
-"""Time of one round on a pool: which 20 rows to label, their labels in, the model fitted anew.
+"""The time of one round on a pool: pick 20 rows to label, take in their labels, fit the model again.
 
     python -m benchmarks.rounds [--rows N ...] [--turns T] [--one-thread] [--quick] [--json FILE]
 
-Everybody starts from the same log, 6,000 rows of 30 features with the labels of 2,000, and has a pool of N rows. A
-round is what a user writes: rows not labelled yet go in, 20 positions come out, their labels go in, a model
-that knows them comes out. Checks and copies included, warm start not.
+All contenders start from the same log, 6,000 rows of 30 features with the labels of 2,000, and have a pool of N rows. A
+round is what a user writes: unlabelled rows go in, 20 positions come out, their labels go in, and a model
+fitted to them comes out. Checks and copies are included; the warm start is not.
 
 - Unskew: `ask(20)` and `tell`, over 231 features, linear and Fourier.
 - scikit-learn: margin sampling by hand, with `LogisticRegression` on standardised columns.
 - scikit-activeml: `UncertaintySampling(method="margin_sampling").query` with the same pipeline in its
-  `SklearnClassifier`, which fits the model too, on one array of all rows, as its documentation has it.
+  `SklearnClassifier`, which also fits the model, on one array of all rows, as in its documentation.
 
-They take turns, and the table has medians, with one thread and with as many as there are cores. On a machine that does
-other things, wall time shows those too: read processor time with one thread, from which the ratios are taken where
-there is one. Every now and then `Unskew` chooses its prior anew, at a third more labels each time: the 6,000 rows are
-asked from often enough to see that, under *longest*. *Exponent* is the slope of log time on log N.
+They take turns. The table shows medians, with one thread and with one thread per core. On a busy machine, wall time
+includes other work; look at the processor time with one thread. The ratios for one thread are computed from it.
+`Unskew` chooses its prior again each time the labels have grown by about a third. The pool of 6,000 rows gets enough
+rounds for that to happen; see *longest*. *Exponent* is the slope of log time on log N.
 """
 
 import argparse
@@ -41,12 +41,12 @@ except ImportError:
 
 M, REVEALED, FEATURES, K = 6_000, 2_000, 30, 20
 CHOSEN_ANEW = 31
-"""Rounds after which 2,000 labels have become 30 % more."""
+"""The number of rounds after which 2,000 labels have grown by 30 %."""
 SIZES = (6_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
 def population(n, seed):
-    """Rows of 30 features, a curved boundary in three of them, one label in ten wrong."""
+    """Rows of 30 features, with a curved boundary in three of them; one label in ten is wrong."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, FEATURES))
     return X, (X[:, 0] + X[:, 1] * X[:, 2] > 0.0) ^ (rng.random(n) < 0.1)
@@ -86,7 +86,7 @@ CONTENDERS = {"Unskew": unskew, "scikit-learn": scikit_learn, "scikit-activeml":
 
 
 def measure(n, turns, threads):
-    """Median wall time, median and greatest processor time of each contender's round, in seconds."""
+    """Median wall time, and median and longest processor time of each contender's round, in seconds."""
     contenders = {name: run for name, run in CONTENDERS.items() if SklearnClassifier or name != "scikit-activeml"}
     turns = max(turns, CHOSEN_ANEW) if n <= M else turns
     with threadpool_limits(threads):
@@ -113,11 +113,11 @@ def exponent(results, who, threads, key):
 
 
 def table(results):
-    """Markdown: a line for each number of threads, size and contender."""
+    """A Markdown table with a line for each number of threads, size and contender."""
     lines = ["| threads | rows | | wall | processor | longest | times Unskew |", "|---|---:|---|---:|---:|---:|---:|"]
     for r in results:
         ours = next(o for o in results if (o["rows"], o["threads"]) == (r["rows"], r["threads"]))
-        # processor time of one thread does not depend on what else the machine does
+        # the processor time of one thread does not depend on other work of the machine
         key = "processor" if r["threads"] == 1 else "wall"
         times = [f"{1e3 * r[name]:,.0f} ms" for name in ("wall", "processor", "most")]
         lines.append(
@@ -130,8 +130,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rounds", description="Time one round on a pool.")
     parser.add_argument("--rows", type=int, nargs="+", default=SIZES)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--one-thread", action="store_true", help="leave out the runs with a thread for each core")
-    parser.add_argument("--quick", action="store_true", help="6,000 and 100,000 rows, one thread")
+    parser.add_argument("--one-thread", action="store_true", help="leave out the runs with one thread per core")
+    parser.add_argument("--quick", action="store_true", help="only 6,000 and 100,000 rows, with one thread")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     results = []

@@ -1,13 +1,15 @@
-"""Where `StoppingRule()` ends campaigns on real data, next to the knee of their error curves.
+"""Where `StoppingRule()` stops campaigns on real data, compared with the knee of their error curves.
 
     OMP_NUM_THREADS=1 python -m benchmarks.stopping [--jobs J] [--out docs]
 
-writes docs/tables/stopping.md and docs/img/stopping.png: under five minutes on one core. A campaign: a small
-log made by a policy, then up to 300 labels of `Unskew` from a pool, going on past the stop to see what it gave up.
+This writes docs/tables/stopping.md and docs/img/stopping.png, in under five minutes on one core. A campaign has a small
+log made by a policy, then up to 300 labels that `Unskew` buys from a pool. It continues past the stop, to see how much
+error the stop gave up.
 
-The knee of a cell, fixed beforehand: on the mean curve of its repeats, the fewest labels from which on the error stays
-within a tenth of the whole drop above the last error (mean of the last three rounds). `GAIN` and `OF_EACH_CLASS` were
-chosen on seed 3 of a5a, covtype, letter, mushrooms, skin and svmguide1; shown are other data sets and another seed.
+The knee of a cell was defined beforehand: on the mean curve of its repeats, the smallest number of labels from which
+the error stays within a tenth of the whole drop above the last error (mean of the last three rounds). `GAIN` and
+`OF_EACH_CLASS` were chosen on seed 3 of a5a, covtype, letter, mushrooms, skin and svmguide1. The results shown are for
+other data sets and another seed.
 """
 
 import argparse
@@ -29,7 +31,7 @@ NAMES = {"identical": "identical", "uniform": "uniform", "blind-spot": "blind sp
 
 
 def one(dataset, policy):
-    """Labels at every round of a cell; errors and expected stops of its repeats."""
+    """The labels at every round of a cell; the errors and stops of its repeats."""
     errors, stops, labels = [], [], []
     for s, seed in simulations(load(dataset), policy, LOGGED, SEED, range(REPEATS)):
         method, rule, stop, curve = Unskew(random_state=seed), StoppingRule(), None, []
@@ -43,12 +45,12 @@ def one(dataset, policy):
 
 
 def last(error):
-    """The error at the end of a curve, noise averaged out."""
+    """The error at the end of a curve, averaged over three rounds to reduce noise."""
     return error[..., -3:].mean(axis=-1)
 
 
 def knee(labels, error):
-    """The fewest labels from which on the error stays within a tenth of the drop above the last."""
+    """The smallest number of labels from which the error stays within a tenth of the drop above the last error."""
     above = np.flatnonzero(error > last(error) + 0.1 * (error[0] - last(error)))
     return int(labels[min(above[-1] + 1, len(labels) - 1)]) if len(above) else 0
 

@@ -1,7 +1,7 @@
-"""The released protocol as one would first write it: Python and NumPy, one row at a time.
+"""The released protocol in a straightforward first version: Python and NumPy, one row at a time.
 
-Nothing of the package is used. Updates and disagreement tests go row by row with NumPy dot products;
-only the test error is taken over all rows at once. `benchmarks.mean_curve` times the package against it.
+It uses nothing from the package. Updates and disagreement tests run row by row with NumPy dot products;
+only the test error is computed for all rows at once. `benchmarks.mean_curve` compares the package's speed with it.
 """
 
 import math
@@ -12,7 +12,7 @@ XI0 = 0.005
 
 
 def train(w, t, X, y, v, eta, rng):
-    """One shuffled pass from w and clock t: the new w and clock, and the weight of the rows it gets wrong."""
+    """One shuffled pass from w and clock t: the new w and clock, and the total weight of misclassified rows."""
     w = w.copy()
     for i in rng.permutation(len(y)):
         x = X[i]
@@ -96,7 +96,7 @@ def keep_everything(method, X, y, q0, revealed, m, first, C, eta, budget, rng, e
 
 
 def idbal(X, y, q0, revealed, m, n, C, eta, rng):
-    """IDBAL on the first n online rows: the labels bought and the last w."""
+    """IDBAL on the first n online rows: the number of labels bought and the last w."""
     alpha, third = 2.0 * m / (3.0 * n), m // 3
     rows = revealed[revealed < third]
     w, t, loss = train(np.zeros(X.shape[1]), 0.0, X[rows], y[rows], 1.0 / q0[rows], eta, rng)
@@ -153,9 +153,9 @@ def curve(X, y, policy, method, C, eta, logged_fraction, label_budget, rng):
 
 
 def mean_curve(population, policy, method, C, eta, logged_fraction, label_budget, repeats, seed):
-    """Rows (horizon, labels, error) of means over the repeats, and the standard errors of the last two.
+    """Mean (horizon, labels, error) over the repeats, and the standard errors of the last two columns.
 
-    `population(block)` gives scaled features and labels for ten repeats.
+    `population(block)` returns scaled features and labels for ten repeats.
     """
     runs = []
     for r in range(repeats):

@@ -1,19 +1,19 @@
-"""Speed of one pass of the update, side by side with Vowpal Wabbit and scikit-learn.
+"""Speed of one pass of the update, compared with Vowpal Wabbit and scikit-learn.
 
     python -m benchmarks.update [--json FILE] [--turns T] [--rows N]
 
-Everybody gets the same rows and labels, squared loss, one pass in the order given, no intercept, no
-penalty, and a step size that falls with the square root of the row count. What is timed:
+All contenders get the same rows and labels, squared loss, one pass in the given order, no intercept, no
+penalty, and a step size that falls with the square root of the row count. These are timed:
 
 - unskew, one pass: `Descent.run` over all rows.
-- unskew, blocks: `LinearClassifier.partial_fit` in blocks of 10,000 rows, its checks included.
-- bare loop: a compiled loop that for each row only takes w.x and adds a multiple of x to w.
-- Vowpal Wabbit: its Python binding with `--sgd --invariant` over a cache file written beforehand, less
-  the time of the same command on a cache of one row (start-up). It reads in a thread of its own.
-- scikit-learn: `SGDClassifier.partial_fit` in blocks of 10,000 rows, its checks included.
+- unskew, blocks: `LinearClassifier.partial_fit` in blocks of 10,000 rows, including its checks.
+- bare loop: a compiled loop that, for each row, only computes w.x and adds a multiple of x to w.
+- Vowpal Wabbit: its Python binding with `--sgd --invariant` over a cache file written beforehand, minus
+  the time of the same command on a cache of one row (start-up). It reads in a separate thread.
+- scikit-learn: `SGDClassifier.partial_fit` in blocks of 10,000 rows, including its checks.
 
-Contenders take turns; the table shows the median of all turns, and how many times the median of
-unskew's one pass that is. `accuracy`, on the training rows, shows that each did learn.
+Contenders take turns. The table shows the median of all turns, and its ratio to the median of
+unskew's one pass. `accuracy`, on the training rows, shows that each contender did learn.
 """
 
 import argparse
@@ -42,7 +42,7 @@ START_UP = "Vowpal Wabbit, start-up"
 
 
 def problem(kind, n, seed=0):
-    """n rows of 30 features, or of 30 nonzeros among 100,000; labels of a linear rule, 5 % of them flipped."""
+    """n rows of 30 features, or of 30 nonzeros among 100,000; labels from a linear rule, 5 % of them flipped."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n, 30))
     if kind == "csr":
@@ -124,7 +124,7 @@ def sgd_classifier():
 
 
 def write_cache(X, y, stem):
-    """The rows as a Vowpal Wabbit cache, feature j named j."""
+    """Write the rows as a Vowpal Wabbit cache, with feature j named j."""
     text, cache = stem.with_suffix(".txt"), stem.with_suffix(".cache")
     rows = sparse.csr_array(X)
     with text.open("w") as file:
@@ -192,7 +192,7 @@ def show(result):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.update", description="Time one pass of the update.")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--turns", type=int, default=9, help="how often each contender runs")
+    parser.add_argument("--turns", type=int, default=9, help="number of runs of each contender")
     parser.add_argument("--rows", type=int, default=200_000)
     options = parser.parse_args(arguments)
     if Workspace is None:

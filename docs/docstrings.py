@@ -3,7 +3,8 @@
 Docstrings are written for two readers. In a terminal they are plain text, with doctests that the tests run and with
 reStructuredText's `::` before a formula. The site reads Markdown, in which `>>>` is a quote inside a quote inside a
 quote, and a tag in a doctest's output is a tag of the page. This extension of griffe, which collects the docstrings for
-mkdocstrings, rewrites both as fences before anything else reads them.
+mkdocstrings, rewrites both as fences before anything else reads them. It also keeps the star of h*, the paper's best
+classifier, from being read as the begin of emphasis.
 """
 
 import re
@@ -13,6 +14,9 @@ import griffe
 
 FLAGS = re.compile(r"\s*# doctest:.*$")
 """Directions to the program that runs the doctests, of no use to a reader."""
+
+STARRED = re.compile(r"(`[^`]*`|\*\*[^*]+\*\*|(?<![\w*])\*\w[^*]*\*)|(?<=\w)\*(?![\w*])")
+"""Code and emphasis, which stay as they are; or the star of a name, as in h*."""
 
 
 def fenced(text: str) -> str:
@@ -40,7 +44,7 @@ def fenced(text: str) -> str:
             shown += _fence("text", body, indent)
             at = end
         else:
-            shown.append(line)
+            shown.append(STARRED.sub(lambda found: found[1] or r"\*", line))
             at += 1
     return "\n".join(shown)
 

@@ -1,4 +1,4 @@
-"""A stream method of one's own: of every batch, buy the quarter on which a logistic model is least sure."""
+"""Your own stream method: from every batch, buy the quarter of the rows on which a logistic model is least sure."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from unskew.sampling.weights import importance
 
 
 class Margin(StreamMethod):
-    """Margin sampling from a weighted warm start: 1/Q0 for the log's labels, 1 for those bought."""
+    """Margin sampling after a weighted warm start: weights are 1/Q0 for the log's labels, 1 for bought labels."""
 
     def warm_start(self):
         log = self.log_

@@ -1,4 +1,4 @@
-"""Other ways for `Unskew` to pick rows and to weight labels, beside which docs/method.md shows it.
+"""Other ways for `Unskew` to pick rows and to weight labels; docs/method.md compares them with it.
 
 PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Doubtful,rules:AllChosen,rules:Unweighted
 """
@@ -10,21 +10,21 @@ from unskew.models.belief import doubtful
 
 
 class Doubtful(Unskew):
-    """The rows whose own sign is least known, |mu| / s, whatever their labels say of others; each pick shrinks s."""
+    """Choose the rows whose own sign is least certain, by |mu| / s, ignoring all other rows; each pick shrinks s."""
 
     def wanted(self, X, k):
         return doubtful(self.belief(X), k)
 
 
 class AllChosen(Unskew):
-    """All labels chosen, none drawn at random: what the draw costs."""
+    """Choose all rows and draw none at random, to see what the draw costs."""
 
     def __init__(self, *, random_state=None):
         super().__init__(drawn=0.0, random_state=random_state)
 
 
 class Unweighted(Unskew):
-    """Every label counts once, whatever its source."""
+    """Give every label the same weight, whatever its source."""
 
     def weights(self, known):
         return np.ones(len(known.y))

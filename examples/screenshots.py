@@ -1,8 +1,8 @@
-"""The pictures of the page in docs/img: a simulated bank's campaign, served and photographed.
+"""Make the screenshots of the page in docs/img: serve a simulated bank's campaign and photograph it.
 
     python examples/screenshots.py [FOLDER]
 
-Three simulated annotators answer from what the bank's simulation knows. Needs playwright and /usr/bin/chromium.
+Three simulated annotators answer with the labels of the bank's simulation. Needs playwright and /usr/bin/chromium.
 """
 
 import socket
@@ -32,7 +32,7 @@ QUICK = Limits(person_rate=1e6, person_burst=10**6)
 
 
 def campaign(folder: Path) -> Path:
-    """The embedded bank's campaign."""
+    """Create the campaign of the bank that comes with the package."""
     with as_file(files("unskew.campaigns.example")) as bank:
         Campaign.create(
             folder, log=bank / "log.csv", pool=bank / "pool.csv", label="repaid", propensity="granted_with",
@@ -42,13 +42,13 @@ def campaign(folder: Path) -> Path:
 
 
 def truth() -> dict[str, str]:
-    """What the simulation knows of every applicant."""
+    """The simulation's label for every applicant."""
     with as_file(files("unskew.campaigns.example") / "truth.csv") as path:
         return dict(pl.read_csv(path).iter_rows())
 
 
 def answer(address: str, token: str, known: dict[str, str], wanted: int, pace: float) -> None:
-    """An annotator who gives `wanted` answers, and skips now and then."""
+    """Act as an annotator who gives `wanted` answers and skips a row now and then."""
     given = 0
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         work = client.post("/api/ask", json={"n": 1}).json()
@@ -64,7 +64,7 @@ def answer(address: str, token: str, known: dict[str, str], wanted: int, pace: f
 
 
 def photograph(address: str, people: dict[str, str], admin: str, out: Path) -> None:
-    """The pages, at a desk and on a phone."""
+    """Photograph the pages, on a desktop and on a phone."""
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
 
@@ -90,7 +90,7 @@ def photograph(address: str, people: dict[str, str], admin: str, out: Path) -> N
 
 
 def main() -> None:
-    """Serve, answer, photograph."""
+    """Serve the campaign, answer rows, take the screenshots."""
     out = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/img")
     folder = campaign(Path(tempfile.mkdtemp()) / "loans")
     with (

@@ -1,4 +1,4 @@
-"""A query rule of one's own on a pool: the rows nearest to the boundary, no two of them close together."""
+"""Your own query rule on a pool: the rows nearest to the boundary, no two of them close together."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from unskew import Unskew
 
 
 class SpreadOut(Unskew):
-    """Margin sampling among twenty times the rows wanted, picked so that each is far from those before it."""
+    """Choose, among the 20 k rows nearest to the boundary, k rows that are each far from those before."""
 
     def wanted(self, X, k):
         rows = X if isinstance(X, np.ndarray) else X.toarray()

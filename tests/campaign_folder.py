@@ -9,6 +9,9 @@ import polars as pl
 from unskew.campaigns import Campaign, State
 from unskew.campaigns.ledger.store import Ledger
 
+STORES = ("sqlite", "postgresql")
+"""Every store a campaign can have. What is promised of one is tested with each."""
+
 
 class Clock:
     """A clock that is set by hand."""

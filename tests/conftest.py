@@ -11,13 +11,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from campaign_folder import Clock, make, move_to, write_tables
+from campaign_folder import STORES, Clock, make, move_to, write_tables
+from commands import START
 from unskew.campaigns import Campaign
+from unskew.campaigns.example import LOG, POOL
+from unskew.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-
-STORES = ("sqlite", "postgresql")
-"""Every store a campaign can have. What is promised of one is tested with each."""
 
 
 @pytest.fixture(scope="session")
@@ -123,6 +123,22 @@ def campaign(folder: Path, clock: Clock) -> Iterator[Campaign]:
     """That campaign, open."""
     with Campaign.open(folder, now=clock) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of 40 labels on the simulated bank, in which nobody was asked yet, to be copied."""
+    folder = tmp_path_factory.mktemp("begun") / "bank"
+    assert main(["start", str(folder), "--log", str(LOG), "--pool", str(POOL), *START, "--budget", "40"]) == 0
+    return folder
+
+
+@pytest.fixture
+def bank(begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(begun, tmp_path / "bank")
+    return Path("bank")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -95,7 +95,7 @@ def test_from_frame(frame):
     assert log.y.tolist() == [-1.0, 1.0, 0.0, -1.0] and log.q0.tolist() == Q
     some = LoggedData.from_frame(frame(columns), label="label", propensity=0.3, features=["b"])
     assert some.n_features == 1 and some.q0.tolist() == [0.3] * 4
-    with pytest.raises(InputError, match="no column 'lable'"):
+    with pytest.raises(InputError, match="unknown column of the frame 'lable': did you mean 'label'"):
         LoggedData.from_frame(frame(columns), label="lable", propensity="q")
 
 
@@ -119,16 +119,16 @@ def test_from_frame_with_text_features(frame):
         ({"q0": [0.5, -0.1, 0.1, 1.0]}, r"q0 must be in \(0, 1\]; got -0\.1 at row 1\. Drop the row or pass floor="),
         ({"q0": [0.5, 0.2, 1.5, 1.0]}, r"q0 must be in \(0, 1\]; got 1\.5 at row 2\. Correct"),
         ({"q0": [0.5, 0.2, np.nan, 1.0]}, r"q0 must be in \(0, 1\]; got nan at row 2\. Correct"),
-        ({"q0": [0.5, 0.2]}, r"one value a row: 4 rows, but q0 has shape \(2,\)"),
+        ({"q0": [0.5, 0.2]}, r"q0 must have one value per row; got shape \(2,\) for 4 rows"),
         ({"q0": "often"}, "q0 must hold numbers"),
         ({"q0": Q, "floor": 0.0}, r"floor must be in \(0, 1\]; got 0\.0"),
         ({"z": [1, 1, 1, 1]}, "z = 1 needs a label; got y = nan at row 2. Set z to 0"),
         ({"z": [1, 2, 0, 1]}, "z must be 0 or 1; got 2 at row 1"),
-        ({"z": [1, 1]}, r"X has 4 rows, z has shape \(2,\)"),
+        ({"z": [1, 1]}, r"z must have one value per row of X; got shape \(2,\) for 4 rows"),
         ({"y": [1, 2, 3, 1]}, "y must have two classes; got 3: 1, 2, 3. Merge"),
-        ({"y": [np.nan] * 4}, r"no row is revealed: the log holds 0 labels.*Pass classes="),
+        ({"y": [np.nan] * 4}, r"y must show two classes; got 0 labels.*Pass classes="),
         ({"y": [1, 1, np.nan, 1]}, r"y must show two classes; all 3 revealed rows are 1\.0\. Pass classes="),
-        ({"y": [1, 0]}, r"X has 4 rows, y has shape \(2,\)"),
+        ({"y": [1, 0]}, r"y must have one value per row of X; got shape \(2,\) for 4 rows"),
         ({"y": [1, 0, None, 1], "classes": (0, 2)}, "labels must be 0 or 2; got 1 at position 0"),
         ({"classes": (1, 1)}, "classes must be two different values"),
         ({"X": np.where(X == 0.5, np.nan, X)}, "X must be finite; got nan at row 1, column 1. Impute"),

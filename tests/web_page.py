@@ -1,13 +1,18 @@
 """A small campaign and its page, for the tests of the page and of its JSON interface."""
 
 import contextlib
+import json
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -26,6 +31,50 @@ PICTURE = (
 )
 FREE = Limits(person_rate=1e6, person_burst=10**6, address_rate=1e6, address_burst=10**6)
 """Limits that tests do not run into."""
+PATIENCE = 60.0
+"""Seconds after which a test stops waiting, and fails."""
+SERVE = "import typer; from unskew.cli.serve import serve; typer.run(serve)"
+
+T = TypeVar("T")
+
+
+def wait_for(check: Callable[[], T], what: str) -> T:
+    """The first value of `check` that is true; a failure if there is none in time."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        found = check()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what}: not within {PATIENCE:g} seconds")
+
+
+@contextlib.contextmanager
+def serve_process(*args: str) -> Iterator[subprocess.Popen[str]]:
+    """`unskew serve` in a process of its own, which is killed after a while, so that no reading of it waits forever."""
+    command = [sys.executable, "-W", "error", "-c", SERVE, *args]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        late = threading.Timer(2 * PATIENCE, process.kill)
+        late.start()
+        try:
+            yield process
+        finally:
+            late.cancel()
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                try:
+                    process.wait(PATIENCE)
+                finally:
+                    process.kill()
+
+
+def links_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """The links that a server with --json prints first."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, "the server printed no links"
+    found: dict[str, Any] = json.loads(line)
+    return found
 
 
 class InThread:
@@ -40,9 +89,10 @@ class InThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Wait until the work in hand is done."""
+        """Wait until the current work is done."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), "the planner does not stop"
 
     def _say(self, outlook: Outlook) -> None:
         self.outlook = outlook
@@ -116,9 +166,9 @@ def serving(dir: Path, limits: Limits = FREE) -> Iterator[Page]:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [free]}, daemon=True)
         thread.start()
         try:
-            while not server.started:
-                time.sleep(0.01)
+            wait_for(lambda: server.started, "the server starts")
             yield Page(f"http://127.0.0.1:{free.getsockname()[1]}", app, campaign)
         finally:
             server.should_exit = True
-            thread.join()
+            thread.join(PATIENCE)
+            assert not thread.is_alive(), "the server does not stop"

@@ -4,7 +4,7 @@
 >>> unskew.IDBAL(C=0.64, eta=0.0256).eta
 0.0256
 
-Names are loaded on first use, so that `import unskew` costs nothing.
+Names are imported on first use, so that `import unskew` itself is quick.
 """
 
 from importlib import import_module

@@ -1,12 +1,12 @@
 """The only compiled loops: arrays in, arrays out, nothing allocated, nothing validated.
 
-Callers check shapes and allocate. A weight vector one longer than a row holds the intercept last.
-Each kernel stands twice, for dense rows and for CSR rows; `tests/naive.py` holds the slow obvious
-version of each.
+Callers check shapes and allocate. If the weight vector has one more entry than a row, that last entry is the
+intercept. Each kernel comes in two versions, for dense rows and for CSR (compressed sparse) rows. `tests/naive.py`
+holds a slow, obvious version of each.
 
-How they are kept fast: a row is taken as a view before its inner loop, CSR positions are read as
-unsigned (no test for indices counted from the end), and each loss has its own copy of the loop, in
-which everything that does not depend on w is computed off the path from one row to the next.
+Three things keep them fast. A row is taken as a view before its inner loop. CSR positions are read as
+unsigned, so that there is no test for negative indices. Each loss has its own copy of the loop, in
+which nothing that is independent of w delays the next row.
 """
 
 import math
@@ -16,8 +16,8 @@ from numba import njit
 
 SQUARED, LOGISTIC, HINGE = 0, 1, 2
 
-# Reassociation lets the dot products use vector registers. NaN and infinity keep their meaning, but these
-# flags together make the compiler drop a call of isfinite: compare with infinity instead.
+# Reassociation lets the dot products use vector registers. NaN and infinity keep their meaning, but with these
+# flags together the compiler drops calls of isfinite. So compare with infinity instead.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _jit = njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 
@@ -26,11 +26,11 @@ _jit = njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def margin_gain(z, h):
     """How far a weight of h = v a x.x moves the margin z = y w.x under log(1 + exp(-z)).
 
-    The u >= 0 with u + e^z (e^u - 1) = h, that is u = k - z - W(e^k), k = h + z + e^z. Solved for u
-    itself, since the difference of k and W(e^k) loses every digit at large margins.
+    It is the u >= 0 with u + e^z (e^u - 1) = h, that is u = k - z - W(e^k), k = h + z + e^z. The equation is solved
+    for u itself, because the difference of k and W(e^k) loses all digits at large margins.
     """
     straight = 0.0
-    if z < -40.0:  # down there the slope is 1 to the last digit, up to a margin of -40
+    if z < -40.0:  # below a margin of -40 the slope is 1 to the last digit
         straight = min(h, -40.0 - z)
         z += straight
         h -= straight
@@ -49,7 +49,7 @@ def margin_gain(z, h):
         f = p * u + rise - h
         bend = q + rise
         slope = p + bend
-        move = 2.0 * f * slope / (2.0 * slope * slope - f * bend)  # Halley: the error is cubed
+        move = 2.0 * f * slope / (2.0 * slope * slope - f * bend)  # Halley's method: each step cubes the error
         u -= move
         if abs(move) <= 1e-5 * u:
             break
@@ -60,7 +60,7 @@ def margin_gain(z, h):
 def step(score, y, v, a, xx, loss):
     """The coefficient c of the importance-weight-aware update w += c x (Karampatziakis & Langford 2011).
 
-    It is where infinitely many gradient steps of total weight v end up: c = s(v) of their eq. 6.
+    It is the limit of infinitely many gradient steps with total weight v: c = s(v) of their eq. 6.
     """
     h = v * a * xx
     if loss == SQUARED:  # (p - y)^2, p clipped to [-1, 1]
@@ -100,9 +100,9 @@ def _dense(w, t, X, y, v, order, eta, by_weight, loss):
 
 @_jit
 def pass_dense(w, t, X, y, v, order, eta, by_weight, loss):
-    """One pass of updates over the rows of X in the given order, in place in w; the clock at the end.
+    """One pass of updates over the rows of X in the given order. Changes w in place and returns the clock.
 
-    Rows of weight 0 are passed over.
+    Rows of weight 0 are skipped.
     """
     if loss == SQUARED:
         return _dense(w, t, X, y, v, order, eta, by_weight, SQUARED)
@@ -147,7 +147,7 @@ def pass_csr(w, t, data, indices, indptr, y, v, order, eta, by_weight, loss, int
 
 @_jit
 def look_dense(w, X, score, xx):
-    """Fill score = w.x and xx = x.x for every row; the first row that is not finite, or -1."""
+    """Fill score = w.x and xx = x.x for every row; return the first row that is not finite, or -1."""
     d = X.shape[1]
     one, b = (1.0, w[d]) if w.shape[0] > d else (0.0, 0.0)
     bad = -1
@@ -185,7 +185,7 @@ def look_csr(w, data, indices, indptr, score, xx, intercept):
 
 @_jit
 def weighted_errors(score, y, v):
-    """Sum of v over the rows whose score is on the wrong side of 0 or on it."""
+    """Sum of v over the rows whose score is 0 or has the wrong sign."""
     total = 0.0
     for i in range(y.shape[0]):
         if score[i] * y[i] <= 0.0:
@@ -195,9 +195,9 @@ def weighted_errors(score, y, v):
 
 @_jit
 def judge_dense(w, X, slope, y, inside):
-    """Fill y with the sign of w.x (+1 at 0) and inside with |w.x| <= slope x.x; the first row not finite, or -1.
+    """Fill y with the sign of w.x (+1 at 0) and inside with |w.x| <= slope x.x.
 
-    A row of zeros is inside only where the slope is infinite.
+    Returns the first row that is not finite, or -1. A row of zeros is inside only if the slope is infinite.
     """
     d = X.shape[1]
     bad = -1
@@ -234,7 +234,7 @@ def judge_csr(w, data, indices, indptr, slope, y, inside):
 
 @_jit
 def least(q0, inside):
-    """The least q0 among the rows inside; 1 where there is none."""
+    """The least q0 among the rows inside; 1 if there is none."""
     lowest = 1.0
     for i in range(q0.shape[0]):
         if inside[i] and q0[i] < lowest:
@@ -244,7 +244,7 @@ def least(q0, inside):
 
 @_jit
 def _mix(bits):
-    """The finaliser of SplitMix64: every bit of the result depends on every bit given."""
+    """The finaliser of SplitMix64: every bit of the result depends on every input bit."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
@@ -252,7 +252,7 @@ def _mix(bits):
 
 @_jit
 def keys_dense(bits, salt, key):
-    """Add to each row's key a hash of its values, given as bit patterns; zeros add nothing."""
+    """Add to each row's key a hash of its values, which are given as bit patterns; zeros add nothing."""
     for i in range(bits.shape[0]):
         x = bits[i]
         total = np.uint64(0)

@@ -1,4 +1,4 @@
-"""`LoggedData`: a log in which labels were revealed only for some rows, validated once, here."""
+"""`LoggedData`: a log in which labels were revealed only for some rows. It is validated once, here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.errors import InputError
+from unskew.errors import InputError, unknown
 from unskew.rows import Bools, Floats, Rows, as_rows, frame_rows, is_frame, take
 
 
@@ -19,25 +19,25 @@ class LoggedData:
     Parameters
     ----------
     X : array or SciPy sparse matrix, shape (m, d)
-        Features of *every* row of the log, revealed or not. Finite.
+        Features of *every* row of the log, revealed or not. All values must be finite.
     y : sequence of length m
-        The label where it was revealed; NaN or None where it was not. Two class values of any kind.
+        The label where it was revealed; NaN or None where it was not. The two class values can be of any kind.
     z : sequence of length m, optional
-        Whether the label was revealed. Read off `y` when left out.
+        Whether the label was revealed. If left out, it was revealed wherever `y` has a label.
     q0 : float or sequence of length m
         Logging propensities Q0(x) in (0, 1]: how likely each row was to be revealed.
     classes : pair, optional
-        (negative, positive). Needed only where the revealed labels do not show both.
+        (negative, positive). Needed only if the revealed labels do not show both classes.
     floor : float, optional
-        Raise smaller propensities (zero and below included) to this value instead of refusing them.
+        Raise smaller propensities (including zero and below) to this value instead of rejecting them.
     q0_estimated : bool
         Whether `q0` was estimated from the log itself (`unskew.sampling.propensity`) rather than recorded.
     features : sequence of str, optional
-        Names of the columns of X, for logs that came as frames: later frames are read by these names.
+        Names of the columns of X, for logs that were passed as frames: later frames are read by these names.
 
     Attributes
     ----------
-    y : array of +1.0, -1.0, and 0.0 where unrevealed
+    y : array of +1.0 and -1.0, and 0.0 where unrevealed
     z : array of bool
     classes : array of the two class values, negative first
 
@@ -94,7 +94,7 @@ class LoggedData:
             object.__setattr__(self, name, value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy, or what comes out of a pickle, is frozen too."""
+        """Freeze copies and unpickled logs as well."""
         self.__dict__.update(state)
         for value in (self.X, self.y, self.z, self.q0, self.classes):
             if isinstance(value, np.ndarray):
@@ -112,9 +112,9 @@ class LoggedData:
         classes: Sequence[Any] | None = None,
         floor: float | None = None,
     ) -> "LoggedData":
-        """Read a Polars or pandas frame by column names; `features` default to all other columns.
+        """Read a Polars or pandas frame by column names; `features` defaults to all other columns.
 
-        `propensity` may be a number: the same for every row.
+        `propensity` may also be a number, which then holds for every row.
 
         >>> import polars as pl
         >>> frame = pl.DataFrame({"income": [1.0, 2.0], "paid": [1, None], "q0": [0.9, 0.2]})
@@ -126,7 +126,7 @@ class LoggedData:
         names = [c for c in columns if c not in special] if features is None else list(features)
         for name in special:
             if name not in columns:
-                raise InputError(f"the frame has no column {name!r}. Its columns: {', '.join(map(str, columns))}.")
+                raise unknown("column of the frame", name, columns)
         if not names:
             raise InputError("the frame has no feature column left. Name them with features=.")
         return cls(
@@ -140,7 +140,7 @@ class LoggedData:
         )
 
     def rows_like(self, X: Any, *, name: str = "X") -> Rows:
-        """Further rows with the log's features, checked: an array, sparse rows, or a frame with the log's columns."""
+        """Check further rows with the log's features: an array, sparse rows, or a frame with the log's columns."""
         if is_frame(X):
             rows = frame_rows(X, self.features if self.features is not None else list(X.columns), name=name)
         else:
@@ -154,7 +154,7 @@ class LoggedData:
 
     @property
     def m(self) -> int:
-        """Rows of the log, revealed or not."""
+        """The number of rows of the log, revealed or not."""
         return int(self.X.shape[0])
 
     @property
@@ -178,7 +178,7 @@ class LoggedData:
 
     @cached_property
     def revealed_before(self) -> NDArray[np.int64]:
-        """Entry i: how many of the first i rows are revealed (length m + 1)."""
+        """Entry i is the number of revealed rows among the first i rows (length m + 1)."""
         return np.concatenate(([0], np.cumsum(self.z)))
 
     def __len__(self) -> int:
@@ -186,7 +186,7 @@ class LoggedData:
 
 
 def propensities(q0: ArrayLike, rows: int, *, floor: float | None = None, name: str = "q0") -> Floats:
-    """`q0` as one float a row, each in (0, 1]; smaller ones raised to `floor` where one is given."""
+    """`q0` as one float per row, each in (0, 1]; if `floor` is given, smaller values are raised to it."""
     try:
         q = np.asarray(q0, dtype=np.float64)
     except (TypeError, ValueError):
@@ -194,7 +194,7 @@ def propensities(q0: ArrayLike, rows: int, *, floor: float | None = None, name: 
     if q.ndim == 0:
         q = np.full(rows, float(q))
     if q.shape != (rows,):
-        raise InputError(f"{name} must have one value a row: {rows} rows, but {name} has shape {q.shape}. Align them.")
+        raise InputError(f"{name} must have one value per row; got shape {q.shape} for {rows} rows. Align them.")
     if floor is not None:
         if not 0.0 < floor <= 1.0:
             raise InputError(f"floor must be in (0, 1]; got {floor}. Try floor=0.005.")
@@ -207,20 +207,20 @@ def propensities(q0: ArrayLike, rows: int, *, floor: float | None = None, name: 
 
 
 def reveal_bits(z: ArrayLike, rows: int) -> Bools:
-    """`z` as one bool a row; anything but 0 and 1 is refused."""
+    """`z` as one bool per row; any value other than 0 and 1 is rejected."""
     bits: NDArray[Any] = np.asarray(z)
     if bits.shape != (rows,):
-        raise InputError(f"z must have one value a row: X has {rows} rows, z has shape {bits.shape}. Align them.")
+        raise InputError(f"z must have one value per row of X; got shape {bits.shape} for {rows} rows. Align them.")
     valid = (bits == 0) | (bits == 1)
     if not np.all(valid):
         i = int(np.argmin(valid))
-        raise InputError(f"z must be 0 or 1; got {bits[i]} at row {i}. Say 1 where the label was revealed, else 0.")
+        raise InputError(f"z must be 0 or 1; got {bits[i]} at row {i}. Use 1 where the label was revealed, else 0.")
     revealed: Bools = bits.astype(bool)
     return revealed
 
 
 def signs(labels: ArrayLike, classes: NDArray[Any]) -> Floats:
-    """Labels as +1.0 (the second class) and -1.0 (the first); any other value is refused."""
+    """Labels as +1.0 (the second class) and -1.0 (the first); any other value is rejected."""
     values = np.asarray(labels)
     positive = values == classes[1]
     known = positive | (values == classes[0])
@@ -234,7 +234,7 @@ def signs(labels: ArrayLike, classes: NDArray[Any]) -> Floats:
 
 
 def as_column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDArray[Any]:
-    """Values of any kind as an array with one value a row; text as objects, so that None is not the text "None"."""
+    """Values of any kind as an array with one value per row; text as objects, so that None is not the text "None"."""
     array = np.asarray(values)
     if isinstance(values, np.ma.MaskedArray):
         array = array.astype(object)
@@ -243,7 +243,7 @@ def as_column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDA
         array = np.asarray(values, dtype=object)  # keep None apart from the text "None"
     if array.shape != (rows,):
         raise InputError(
-            f"{name} must have one value a row: X has {rows} rows, {name} has shape {array.shape}. Align them."
+            f"{name} must have one value per row of X; got shape {array.shape} for {rows} rows. Align them."
         )
     return array
 
@@ -254,7 +254,7 @@ def column_values(column: Any) -> NDArray[Any]:
 
 
 def missing(labels: NDArray[Any]) -> Bools:
-    """Which labels say nothing: None, NaN, and pandas' own marks. The text "nan" is a class like any other."""
+    """Which labels are missing: None, NaN, and pandas' own markers. The text "nan" is a class like any other."""
     if labels.dtype.kind == "f":
         unknown: Bools = np.isnan(labels)
         return unknown
@@ -268,7 +268,7 @@ def _class_pair(revealed: NDArray[Any], classes: Sequence[Any] | NDArray[Any] | 
     if classes is not None:
         pair = np.asarray(classes)
         if pair.shape != (2,) or pair[0] == pair[1]:
-            raise InputError(f"classes must be two different values (negative, positive); got {classes!r}.")
+            raise InputError(f"classes must be two different values (negative, positive); got {classes!r}. Name both.")
         return pair
     values = set(revealed.tolist())
     try:
@@ -277,13 +277,13 @@ def _class_pair(revealed: NDArray[Any], classes: Sequence[Any] | NDArray[Any] | 
         seen = sorted(values, key=lambda v: (str(type(v)), v))
     if not seen:
         raise InputError(
-            "no row is revealed: the log holds 0 labels, so the classes are unknown. "
+            "y must show two classes; got 0 labels, so the classes are unknown. "
             "Pass classes=(negative, positive) to start without a label."
         )
     if len(seen) == 1:
         raise InputError(
             f"y must show two classes; all {len(revealed)} revealed rows are {seen[0]!s}. "
-            "Pass classes=(negative, positive) to name the other one."
+            "Pass classes=(negative, positive) to name the other class."
         )
     if len(seen) > 2:
         shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")

@@ -1,4 +1,4 @@
-"""One weight vector and its clock, moved row by row: the importance-weight-aware update of the released program."""
+"""One weight vector and its clock, updated row by row: the importance-weight-aware update of the released program."""
 
 import math
 from typing import TypeAlias
@@ -17,13 +17,13 @@ Order: TypeAlias = NDArray[np.intp] | Ints
 
 
 class Descent:
-    """A weight vector w and its clock t, moved by one update a row.
+    """A weight vector w and its clock t, with one update per row.
 
-    The step size is a(t) = sqrt(eta / (eta + t)); t, shared across all passes, counts the
-    importance weight seen so far (`clock="weight"`, as released) or the rows (`clock="rows"`, as
-    the paper's text has it), the present row included.
+    The step size is a(t) = sqrt(eta / (eta + t)). The clock t runs on across passes. It counts the
+    importance weight seen so far (`clock="weight"`, as released) or the rows (`clock="rows"`, as in
+    the paper's text), including the current row.
 
-    Rows are not validated here: `LinearClassifier` and the methods hand in checked arrays.
+    Rows are not validated here: `LinearClassifier` and the methods pass arrays that are already checked.
 
     >>> descent = Descent(2, eta=1.0)
     >>> descent.run(np.array([[1.0, 0.0]]), np.array([1.0]), np.array([3.0]), np.array([0]))
@@ -55,7 +55,7 @@ class Descent:
         self.t = 0.0
 
     def copy(self) -> "Descent":
-        """The same w and clock, in memory of its own."""
+        """A copy with its own w and clock."""
         twin = object.__new__(Descent)
         twin.eta, twin.by_weight, twin.loss, twin.intercept = self.eta, self.by_weight, self.loss, self.intercept
         twin.w, twin.t = self.w.copy(), self.t
@@ -63,13 +63,13 @@ class Descent:
 
     @property
     def a(self) -> float:
-        """The last update's step size, sqrt(eta / (eta + t))."""
+        """The step size of the last update, sqrt(eta / (eta + t))."""
         return math.sqrt(self.eta / (self.eta + self.t))
 
     def run(self, X: Rows, y: Floats, v: Floats, order: Order) -> None:
-        """One pass over the rows in the given order; y in {-1, +1}, v the importance weights.
+        """One pass over the rows in the given order, with y in {-1, +1} and importance weights v.
 
-        A row of weight 0 is passed over: neither w nor the clock moves.
+        A row of weight 0 is skipped: neither w nor the clock changes.
         """
         if isinstance(X, np.ndarray):
             self.t = _kernels.pass_dense(self.w, self.t, X, y, v, order, self.eta, self.by_weight, self.loss)
@@ -80,7 +80,7 @@ class Descent:
             )  # fmt: skip
 
     def look(self, X: Rows) -> tuple[Floats, Floats]:
-        """w.x and x.x of every row, the intercept's constant feature included."""
+        """w.x and x.x of every row, including the intercept's constant feature."""
         n = X.shape[0]
         score, xx = np.empty(n), np.empty(n)
         if isinstance(X, np.ndarray):
@@ -108,7 +108,7 @@ class Descent:
 
 
 def overflowing(X: Rows) -> InputError:
-    """The error for rows that made a sum overflow: the first value that is not finite, else the largest."""
+    """The error for rows that made a sum overflow; it names the first value that is not finite, or the largest one."""
     values = X if isinstance(X, np.ndarray) else X.data
     if np.isfinite(values).all():
         return InputError(

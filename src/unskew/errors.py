@@ -8,27 +8,27 @@ from difflib import get_close_matches
 
 
 class UnskewError(Exception):
-    """The base of every error that this package raises on purpose; its message is one line."""
+    """The base class of every error that this package raises on purpose; its message is one line."""
 
 
 class InputError(UnskewError, ValueError):
     """A value that was passed in breaks a rule; the message names the value, the rule and the remedy."""
 
 
-class NoRandomLabel(InputError):  # noqa: N818  # says what is missing
-    """No label came at random, neither in the log nor from rows drawn, so nothing can be estimated."""
+class NoRandomLabel(InputError):  # noqa: N818  # the name says what is missing
+    """There is no randomly drawn label, neither in the log nor among the drawn rows, so nothing can be estimated."""
 
 
-class EmptyMeasure(InputError):  # noqa: N818  # says what is empty
-    """A measure is a share of the rows of some kind, and there are none of that kind."""
+class EmptyMeasure(InputError):  # noqa: N818  # the name says what is empty
+    """A measure is a share of the rows of one kind, such as recall of the positive rows, and there are no such rows."""
 
 
 class StoreError(UnskewError):
-    """A file or database that holds a campaign cannot be read or written. What it held before is still there."""
+    """A file or database that holds a campaign cannot be read or written. Its earlier content is unchanged."""
 
 
 def unknown(kind: str, name: object, choices: Iterable[str]) -> InputError:
-    """The error for a name that is not one of `choices`, with the nearest one suggested.
+    """The error for a name that is not one of `choices`; it suggests the nearest choice.
 
     >>> print(unknown("method", "IDBALL", ["Passive", "IDBAL"]))
     unknown method 'IDBALL': did you mean 'IDBAL'? Known: Passive, IDBAL.

@@ -1,7 +1,7 @@
-"""Feature rows, dense or CSR, from arrays or frames: checked once on the way in, then sliced and stacked.
+"""Feature rows, dense or CSR (compressed sparse rows), from arrays or frames: checked once, then sliced and stacked.
 
 A row set is a C-contiguous float64 array or a SciPy CSR array in canonical form. Both have
-`.shape`, both slice by rows; these few functions are all the rest of the package needs to know.
+`.shape`, and both can be sliced by rows. The rest of the package handles rows only through these few functions.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Rows: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
 
 def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
-    """`X` as float64 rows, dense or CSR, every value finite."""
+    """`X` as float64 rows, dense or CSR, with every value finite."""
     rows: Rows
     if sparse.issparse(X):
         rows = sparse.csr_array(X, dtype=np.float64, copy=True)
@@ -59,7 +59,7 @@ def frame_rows(frame: Any, names: Sequence[str], *, name: str = "X") -> Rows:
     missing = [column for column in names if column not in frame.columns]
     if missing:
         raise InputError(
-            f"{name} has no column {missing[0]!r}. Its columns: {', '.join(map(str, frame.columns))}. Add or rename it."
+            f"{name} has no column {missing[0]!r}; it has {', '.join(map(str, frame.columns))}. Add or rename a column."
         )
     rows = np.empty((len(frame), len(names)))
     for j, column in enumerate(names):
@@ -74,13 +74,13 @@ def frame_rows(frame: Any, names: Sequence[str], *, name: str = "X") -> Rows:
 
 
 def as_weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
-    """One weight for each of so many rows, 0 or more, 1 unless given."""
+    """One weight for each of the given number of rows: 0 or more, and 1 by default."""
     if sample_weight is None:
         return np.ones(rows)
     v = np.ascontiguousarray(sample_weight, dtype=np.float64)
     if v.shape != (rows,):
         raise InputError(
-            f"sample_weight must have one value a row: X has {rows} rows, but its shape is {v.shape}. Align them."
+            f"sample_weight must have one value per row of X; got shape {v.shape} for {rows} rows. Align them."
         )
     good = (v >= 0.0) & (v < np.inf)
     if not good.all():
@@ -104,7 +104,7 @@ def not_finite(X: Rows, *, name: str = "X") -> InputError:
 
 
 def take(X: Rows, keep: Bools | Ints) -> Rows:
-    """The rows of `X` chosen by a mask or by positions."""
+    """The rows of `X` selected by a mask or by positions."""
     rows: Rows = X[keep]
     return rows
 
@@ -119,7 +119,7 @@ def stack(parts: list[Rows]) -> Rows:
 
 
 def keys(X: Rows) -> list[bytes]:
-    """One hashable key a row: equal rows, equal keys.
+    """One hashable key per row; equal rows have equal keys.
 
     >>> len(set(keys(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]]))))
     2
@@ -131,10 +131,11 @@ def keys(X: Rows) -> list[bytes]:
 
 
 class Growing:
-    """Rows that only ever grow at their end; n rows in all cost O(n).
+    """Rows to which further rows are appended at the end; n rows cost O(n) in total.
 
-    Several owners may share one, each knowing how many of its first rows are hers. Room at the end is used in place by
-    the first who extends it; whoever comes later with another end gets a copy, so no owner sees another's rows.
+    Several owners may share one object, and each knows how many of its first rows belong to them. The first owner to
+    extend it uses the free space at the end in place. An owner who later adds different rows gets a copy, so no owner
+    sees the rows of another.
 
     >>> rows = Growing(np.array([1.0, 2.0]))
     >>> one = rows.extended(2, np.array([3.0])); other = rows.extended(2, np.array([9.0, 9.0]))
@@ -148,7 +149,7 @@ class Growing:
         self._room, self._filled = rows, rows.shape[0]
 
     def first(self, used: int) -> Any:
-        """The first rows."""
+        """The first `used` rows."""
         return self._room[:used]
 
     def extended(self, used: int, new: Any) -> "Growing":

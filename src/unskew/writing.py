@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and whether one may be written at all."""
+"""Write a file completely or not at all, and check beforehand whether it can be written."""
 
 import os
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from unskew.errors import InputError, StoreError
 
 
 def put(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` make a file beside `path`, flush it to the disk, and then move it into place.
+    """Let `write` create a file next to `path`, flush it to the disk, and then move it into place.
 
-    A crash or a full disk leaves what was there before.
+    After a crash or on a full disk, the old file is still there.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp(), "rows.csv")
@@ -38,27 +38,27 @@ def put(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def put_text(path: Path, text: str) -> None:
-    """Write a text file whole, in UTF-8."""
+    """Write a UTF-8 text file completely or not at all."""
     put(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def put_bytes(path: Path, content: bytes) -> None:
-    """Write a file of bytes whole."""
+    """Write a file of bytes completely or not at all."""
     put(path, lambda beside: beside.write_bytes(content))
 
 
 def writable(path: Path, *endings: str) -> Path:
-    """The path, if a file of that name can be written; asked before the work, so that none is lost."""
+    """The path, if a file of that name can be written. Check this before the work, so that no work is lost."""
     if endings and path.suffix.lower() not in endings:
         raise InputError(
-            f"the file's name must end in {' or '.join(endings)}; got {path.name!r}. Try {path.stem}{endings[0]}."
+            f"the file name must end in {' or '.join(endings)}; got {path.name!r}. Try {path.stem}{endings[0]}."
         )
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder. Name a file.")
     if not path.parent.is_dir():
-        raise InputError(f"the folder {str(path.parent)!r} does not exist. Make it first, or name another.")
+        raise InputError(f"the folder {str(path.parent)!r} does not exist. Create it first, or name another folder.")
     if not os.access(path.parent, os.W_OK):
-        raise InputError(f"you may not write to the folder {str(path.parent)!r}. Name another.")
+        raise InputError(f"you may not write to the folder {str(path.parent)!r}. Name another folder.")
     return path
 
 

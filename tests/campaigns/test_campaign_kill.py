@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import STORES
+from campaign_folder import STORES
 from unskew.campaigns import Campaign, State
 from unskew.errors import InputError
 

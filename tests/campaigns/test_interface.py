@@ -116,7 +116,7 @@ def test_a_log_without_any_label_closes_rounds_without_an_error(tables, tmp_path
     log = pl.read_parquet(tables / "log.parquet").with_columns(pl.lit(None, pl.Int64).alias("paid"))
     with make(tables, tmp_path / "bank", log=log, classes=("0", "1")) as bank:
         assert bank.status().error is None and bank.history() == []
-        with pytest.raises(NoRandomLabel, match="came at random"):
+        with pytest.raises(NoRandomLabel, match="needs labels drawn at random; got 0"):
             bank.error()
         bank.tell({row.id: None for row in bank.ask(4, by="ann")}, by="ann")
         assert bank.close_due() == 1

@@ -11,7 +11,8 @@ import typer.main
 
 from unskew import __version__
 from unskew.cli import app, main
-from unskew.experiments import DATASETS, METHODS, MORE_METHODS
+from unskew.experiments import DATASETS
+from unskew.methods.registry import EXPERIMENT_METHODS, PAPER_METHODS
 from unskew.sampling.policies import ALL_POLICIES, VARIANTS
 
 CELL = ["curve", "--dataset", "synthetic", "--policy", "uniform", "--repeats", "2", "--budget", "20"]
@@ -32,7 +33,7 @@ def test_help_lists_the_commands_and_is_what_no_argument_shows(here: Path) -> No
     run = shell("--help", cwd=here)
     assert run.returncode == 0
     assert all(f"  {name} " in run.stdout for name in ("demo", "audit", "start", "ask", "tell", "serve", "curve"))
-    assert "..." not in run.stdout.partition("Commands:")[2]  # every line is told to its end
+    assert "..." not in run.stdout.partition("Commands:")[2]  # no line is cut short
     assert shell(cwd=here).stdout == run.stdout
 
 
@@ -65,7 +66,7 @@ def test_version(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_names_every_data_set_policy_and_method() -> None:
     options = typer.main.get_command(app).commands["curve"].params
     words = set(re.findall(r"[\w-]+", " ".join(option.help or "" for option in options)))
-    assert {*DATASETS, *ALL_POLICIES, *METHODS, *MORE_METHODS, *VARIANTS} <= words
+    assert {*DATASETS, *ALL_POLICIES, *EXPERIMENT_METHODS, *VARIANTS} <= words
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_bad_input_is_one_line_and_status_2_and_leaves_nothing(
 def test_bad_input_in_a_real_shell(here: Path) -> None:
     run = shell(*CELL, "--method", "Pasive", cwd=here)
     assert (run.returncode, run.stdout) == (2, "")
-    known = ", ".join([*METHODS, *MORE_METHODS])
+    known = ", ".join([*EXPERIMENT_METHODS, "module:Class"])
     assert run.stderr == f"unknown method 'Pasive': did you mean 'Passive'? Known: {known}.\n"
 
 
@@ -115,7 +116,7 @@ def test_a_folder_that_may_not_be_written_to_is_refused_before_the_work(
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
     assert main([*CELL, "--plot", "curve.png"]) == 2
-    assert "may not be written to" in capsys.readouterr().err
+    assert "you may not write to the folder" in capsys.readouterr().err
 
 
 def test_an_interrupted_run_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,7 +146,7 @@ def test_curve_of_a_later_method_under_a_later_policy(here: Path, capsys: pytest
 def test_curve_as_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*CELL, "--json", "--seed", "3"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert list(record["methods"]) == list(METHODS)
+    assert list(record["methods"]) == list(PAPER_METHODS)
     assert (record["seed"], record["label_budget"], record["C"]) == (3, 20, 0.64)
     for points in record["methods"].values():
         assert points[0]["labels"] == 0.0

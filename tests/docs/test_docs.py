@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
+import unskew
 from conftest import ROOT
 from unskew import cli
 
@@ -148,3 +149,16 @@ def test_notation_names_modules_that_exist() -> None:
     for name in named:
         path = ROOT / "src/unskew" / name.replace(".", "/")
         assert path.is_dir() or path.with_suffix(".py").is_file(), name
+
+
+def test_the_version_is_the_newest_of_the_changelog() -> None:
+    released = re.findall(r"^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert released[0] == unskew.__version__
+    assert f"Version {unskew.__version__} " in (ROOT / "README.md").read_text()
+
+
+def test_the_tests_that_pages_name_exist() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    named = {name for page in pages for name in re.findall(r"\btest_\w+\.py\b", page.read_text())}
+    assert len(named) > 5
+    assert named <= {path.name for path in (ROOT / "tests").rglob("test_*.py")}

@@ -1,5 +1,6 @@
 """The documentation site, built once: docstrings leak no tags or quotes into it, and its pages have a sane size."""
 
+import ast
 import os
 import re
 import subprocess
@@ -163,28 +164,35 @@ def test_every_module_is_on_the_map_of_contributing() -> None:
 
 def test_no_page_is_endless_or_wider_than_the_screen(site: Path, browser: Any) -> None:
     troubles = []
-    for width in (1280, 390):
-        tab = browser.new_page(viewport={"width": width, "height": 900})
-        for name, path in built(site).items():
-            if name == "404.html":  # its style sheets are named from the root of a server
-                continue
-            tab.goto(path.as_uri())
+    tab = browser.new_page()
+    for name, path in built(site).items():
+        if name == "404.html":  # its style sheets are named from the root of a server
+            continue
+        for width in (1280, 390):
+            tab.set_viewport_size({"width": width, "height": 900})
+            if width == 1280:
+                tab.goto(path.as_uri())
             height, wide = tab.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
             if (width == 1280 and height > TALLEST) or wide > width:
                 troubles.append(f"{name} at {width} pixels: {height} tall, {wide} wide")
-        tab.close()
+    tab.close()
     assert troubles == []
+
+
+def loaded(name: str) -> Any:
+    """A program of docs/ as a module."""
+    pytest.importorskip("griffe")
+    spec = spec_from_file_location(name, ROOT / f"docs/{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def fenced() -> Any:
     """The function that turns docstrings into Markdown."""
-    pytest.importorskip("griffe")
-    spec = spec_from_file_location("docstrings", ROOT / "docs/docstrings.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.fenced
+    return loaded("docstrings").fenced
 
 
 @pytest.mark.parametrize(
@@ -198,7 +206,47 @@ def fenced() -> Any:
         ("As follows ::\n\n    a\n", "As follows:\n\n```text\na\n```\n"),
         ("```sh\n>>> left as it is ::\n```", "```sh\n>>> left as it is ::\n```"),
         ("No block follows::\n\nWords.", "No block follows::\n\nWords."),
+        ("{h != h*} and B(h*, r), *every* `h*`.", r"{h != h\*} and B(h\*, r), *every* `h*`."),
     ],
 )
 def test_doctests_and_literal_blocks_become_fences(fenced: Any, docstring: str, markdown: str) -> None:
     assert fenced(docstring) == markdown
+
+
+@pytest.fixture(scope="module")
+def path_of_a_row() -> Any:
+    """The program that draws the picture of docs/internals.md."""
+    return loaded("path_of_a_row")
+
+
+def test_the_picture_of_the_path_names_functions_that_exist(path_of_a_row: Any) -> None:
+    for steps in path_of_a_row.LANES.values():
+        for module, function, _ in steps:
+            source = (SOURCE / module).read_text()
+            if module.endswith(".js"):
+                assert re.search(rf"\b(function|class) {function}\b", source), (module, function)
+                continue
+            body: list[ast.stmt] = ast.parse(source).body
+            for name in function.split("."):
+                named = [one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef) and one.name == name]
+                assert len(named) == 1, (module, function)
+                body = named[0].body
+
+
+def test_the_picture_of_the_path_is_up_to_date(path_of_a_row: Any) -> None:
+    assert path_of_a_row.OUT.read_text() == path_of_a_row.drawing(), "run python docs/path_of_a_row.py"
+
+
+def test_the_page_of_the_path_names_modules_that_exist() -> None:
+    page = (ROOT / "docs/internals.md").read_text()
+    known = modules()
+    named = re.findall(r"`((?:cli|web|experiments|campaigns|methods|models|estimation)\.[\w.]+)`", page)
+    assert len(named) > 15
+    for name in named:
+        parts = ["unskew", *name.split(".")]
+        module = next(".".join(parts[:k]) for k in range(len(parts), 0, -1) if ".".join(parts[:k]) in known)
+        assert module != "unskew", name
+        rest = parts[len(module.split(".")) :]
+        path = SOURCE.joinpath(*module.split(".")[1:])
+        source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
+        assert all(re.search(rf"\b(def|class) {one}\b", source) for one in rest), name

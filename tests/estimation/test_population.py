@@ -324,10 +324,10 @@ def test_degenerate_designs():
     assert (found.value, found.low, found.labels) == (0.0, 0.0, 2)
     assert found.high > 0.5  # one draw without a loss shows little
     assert np.isfinite(population(no_log, margin, y, interval="bernstein").high)
-    with pytest.raises(NoRandomLabel, match="the one source of 'is'"):
+    with pytest.raises(NoRandomLabel, match="the only source of 'is'"):
         population(no_log, margin, y, estimator="is")
     one_class = -np.ones(5)
-    with pytest.raises(EmptyMeasure, match="recall is a share of rows of some kind; got 0 of"):
+    with pytest.raises(EmptyMeasure, match="recall needs a positive denominator; got an estimated 0 of"):
         population(no_log, margin, one_class, measure="recall", estimator="mis")
     assert population(no_log, margin, one_class, measure="precision", estimator="mis").value == 0.0
 
@@ -339,7 +339,7 @@ def test_degenerate_designs():
         ({"estimator": "ips"}, "unknown estimator"),
         ({"interval": "wilson"}, "unknown interval"),
         ({"level": 95}, "got 95"),
-        ({"y": np.ones(2)}, "one value for each of 3 rows"),
+        ({"y": np.ones(2)}, "one value for each of the 3 rows"),
         ({"margin": [1.0, np.nan, 1.0]}, "margin must be finite; got nan at row 1"),
         ({"margin": [1.0, 1.0, -np.inf], "measure": "log_loss"}, "got -inf at row 2"),
         ({"y": [1.0, 0.0, 1.0]}, "+1 or -1 where labelled; got 0.0 at row 1"),
@@ -357,7 +357,7 @@ def test_lists_and_an_empty_log_will_do():
     pool = (Picked(np.array([0]), np.array([1, 2])),)
     assert population(Design([1, 1, 0], [1.0, 0.5, 0.5]), [1, 2, 3], [1, 1, -1], estimator="mis").value == 0.0
     assert population(Design([], [], 4, pool), np.ones(4), -np.ones(4), estimator="clipped").value == 1.0
-    with pytest.raises(InputError, match=r"z and q0 must have one value a row; got shapes \(2,\), \(1,\)"):
+    with pytest.raises(InputError, match=r"z and q0 must have one value per row; got shapes \(2,\), \(1,\)"):
         Design([True, False], [0.5])
 
 

@@ -234,7 +234,7 @@ def test_fetch_keeps_other_values_and_says_so(cache, server, tiny, capsys):
 WRONG = {
     "missing": (404, r"german\.numer cannot be downloaded \(the server answered 404\)\. Download .* put it as "),
     "refused": (503, r"the server answered 503"),
-    "truncated": ((TINY, 20), r"it broke off|no connection"),
+    "truncated": ((TINY, 20), r"the download stopped early|no connection"),
     "short": (TINY[:14], r"what came from http.*german\.numer is not whole: 1 rows; expected 3 rows of 2 features"),
     "page": (b"<html>moved</html>", r"what came from http.*german\.numer cannot be read .*; expected 3 rows"),
     "classes": (TINY.replace(b"+1", b"-1"), r"0 and 3 rows of the two classes; expected 1 and 2 of 3 rows"),

@@ -10,89 +10,12 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
+from method_cases import EVERY, ask, begin, go, make, says, words_of
 from scenes import scene
 from unskew import LoggedData
 from unskew.errors import InputError
-from unskew.experiments.simulation import curve
-from unskew.methods import run
-from unskew.methods.registry import (
-    EXPERIMENT_METHODS,
-    PAPER_METHODS,
-    POOL_METHODS,
-    REGISTRY,
-    is_registered,
-    method_named,
-)
+from unskew.methods.registry import POOL_METHODS
 from unskew.sampling.propensity import estimated_log
-
-
-def lines(X):
-    """A finite class: thresholds on two of the features, either way round."""
-    return [
-        (lambda rows, j=j, t=t, s=s: s * (np.asarray(rows.toarray() if sparse.issparse(rows) else rows)[:, j] - t) > 0)
-        for j in (0, 1)
-        for t in (-0.5, 0.0, 0.5)
-        for s in (1, -1)
-    ]
-
-
-def make(case, random_state=1):
-    """A method of the registry, by name, or by name and variant."""
-    name, _, variant = case.partition(" ")
-    kind = method_named(name, tuple(REGISTRY))
-    if name == "ExactIDBAL":
-        return kind(lines(None), gamma_0=0.05, random_state=random_state)
-    return kind(**({"variant": variant} if variant else {}), random_state=random_state)
-
-
-STREAMS = [
-    case
-    for name, entry in REGISTRY.items()
-    if entry.works_on == "stream"
-    for case in ([f"{name} released", f"{name} paper"] if name in PAPER_METHODS else [name])
-]
-EVERY = [*STREAMS, *POOL_METHODS]
-
-
-def begin(case, s, random_state=1, log=None, X=None):
-    method = make(case, random_state)
-    log = s.log if log is None else log
-    if method.works_on == "pool":
-        return method.start(log, s.X if X is None else X, s.q0)
-    return method.start(log, s.n)
-
-
-def ask(method, s, turn, X=None):
-    """The next rows of the scene that the method wants labels for, as positions in it."""
-    if method.works_on == "pool":
-        return np.asarray(method.ask(10))
-    at = slice(15 * turn, 15 * turn + 15)
-    return 15 * turn + method.ask((s.X if X is None else X)[at], s.q0[at])
-
-
-def go(method, s, turns=3, y=None, first=0):
-    """A few rounds; the method."""
-    for turn in range(first, first + turns):
-        asked = ask(method, s, turn)
-        method.tell((s.y if y is None else y)[asked])
-    return method
-
-
-def says(method, s):
-    """All that can be seen of a method."""
-    return {
-        "labels": method.labels_,
-        "rounds": [batch.y.tolist() for batch in method.rounds_],
-        "predictions": method.predict(s.test_X).tolist(),
-        "pending": method.pending is None,
-    }
-
-
-def words_of(s):
-    """The same scene with class values in words."""
-    words = np.array(["no", "yes"], dtype=object)
-    label = np.where(s.log.z, words[(s.log.y > 0).astype(int)], None)
-    return LoggedData(s.log.X, label, s.log.z, s.log.q0), words[(s.y > 0).astype(int)]
 
 
 @pytest.mark.parametrize("case", EVERY)
@@ -237,9 +160,9 @@ class TestEveryMethod:
     def test_turns_are_kept(self, case):
         s = scene()
         m = make(case)
-        with pytest.raises(InputError, match="ask came before start"):
+        with pytest.raises(InputError, match="ask was called before start"):
             ask(m, s, 0)
-        with pytest.raises(InputError, match="without an open ask"):
+        with pytest.raises(InputError, match="tell was called without an open round"):
             m.tell([])
         for early in (m.error, m.report, lambda: m.predict(s.test_X), lambda: m.adopt(None)):
             with pytest.raises(InputError, match="before start"):
@@ -291,140 +214,3 @@ class TestEveryMethod:
             give(s.X[:2], [0.5, 0.0])
         go(m, s, 1)
         assert m.labels_ == len(m.rounds_[0].bought.y)
-
-
-@pytest.mark.parametrize("case", STREAMS)
-class TestStreams:
-    def test_run_is_the_loop(self, case):
-        s = scene()
-        m = run(make(case), s.log, (s.X, s.q0), s.y)
-        assert m.n_ == s.n and sum(len(batch.y) for batch in m.rounds_) == s.n
-        assert list(map(len, (batch.y for batch in m.rounds_))) == list(m.batch_sizes())
-
-    def test_a_pool_is_refused(self, case):
-        s = scene()
-        with pytest.raises(InputError, match="works on a stream"):
-            make(case).start(s.log, s.X)
-
-    def test_skips_are_refused(self, case):
-        s = scene()
-        m = begin(case, s)
-        asked = ask(m, s, 0)
-        if len(asked):
-            with pytest.raises(InputError, match="needs a label for every row asked; number 0 has none"):
-                m.tell([None, *s.y[asked[1:]]])
-
-    def test_every_row_has_its_probability(self, case):
-        s = scene()
-        m = go(begin(case, s), s)
-        for batch in m.rounds_:
-            assert batch.p.shape == batch.y.shape == batch.kept.shape
-            assert (batch.p[batch.queried] > 0.0).all()
-
-
-@pytest.mark.parametrize("case", POOL_METHODS)
-class TestPools:
-    def test_rows_with_probability_and_reason(self, case):
-        s = scene()
-        m = begin(case, s)
-        asked = m.ask(20)
-        assert len(asked) == 20 and np.array_equal(np.asarray(asked), asked.positions)
-        assert [row.position for row in asked] == asked.positions.tolist()
-        for row in asked:
-            assert np.array_equal(row.values, s.X[row.position])
-            assert row.probability == 1.0 if row.reason == "chosen" else 0.0 < row.probability < 1.0
-        assert {row.reason for row in asked} <= {"chosen", "drawn"}
-        assert np.array_equal(s.X[asked], s.X[asked.positions]) and "position" in asked._repr_html_()
-
-    def test_no_row_is_asked_for_twice_until_none_is_left(self, case):
-        s = scene(rows=120)
-        m = begin(case, s)
-        seen = []
-        while m.left:
-            asked = np.asarray(m.ask(min(11, m.left)))
-            seen += asked.tolist()
-            m.tell(s.y[asked])
-        assert sorted(seen) == list(range(s.n)) and m.labels_ == s.n
-        with pytest.raises(InputError, match="between 1 and the 0 rows left in the pool; got 1"):
-            m.ask(1)
-        assert m.error().value == pytest.approx(m.error().value)
-
-    @pytest.mark.parametrize("none", [None, np.nan, pd.NA])
-    def test_skipped_rows_are_lost_not_learnt(self, case, none):
-        s = scene()
-        m = begin(case, s)
-        asked = np.asarray(m.ask(10))
-        m.tell([none if i % 3 == 0 else y for i, y in enumerate(s.y[asked])])
-        assert m.labels_ == 6 and m.left == s.n - 10
-        assert np.count_nonzero(m.rounds_[0].known) == 6
-        again = np.asarray(m.ask(10))
-        assert not set(again.tolist()) & set(asked.tolist())
-        m.tell(dict(zip(again.tolist(), s.y[again].tolist(), strict=True)))
-        assert m.labels_ == 16
-        (first, _) = m.observed().design.rounds
-        assert first.chosen_lost + first.drawn_lost == 4
-
-    def test_a_round_that_is_skipped_altogether(self, case):
-        s = scene()
-        m = begin(case, s)
-        before = m.predict(s.test_X)
-        m.ask(5)
-        m.tell([None] * 5)
-        assert m.labels_ == 0 and np.array_equal(m.predict(s.test_X), before)
-
-    def test_k_is_a_whole_number_of_rows(self, case):
-        s = scene()
-        for k in (2.5, True, "3", float("nan"), None):
-            with pytest.raises(InputError, match=f"k must be a whole number of rows; got {k!r}"):
-                begin(case, s).ask(k)
-        with pytest.raises(InputError, match=f"between 1 and the {s.n} rows left in the pool; got {s.n + 1}"):
-            begin(case, s).ask(s.n + 1)
-
-    def test_a_stream_is_refused(self, case):
-        s = scene()
-        with pytest.raises(InputError, match=f"{case} picks from a pool; got the number 300"):
-            make(case).start(s.log, 300)
-        with pytest.raises(InputError, match=f"{case} works on a pool"):
-            run(make(case), s.log, (s.X, s.q0), s.y)
-        with pytest.raises(InputError, match="the pool must have at least one row"):
-            make(case).start(s.log, s.X[:0])
-
-    def test_spends_exactly_the_budget(self, case):
-        s = scene(rows=700)
-        points = curve(make(case, 3), s, 60)
-        assert points[0][:2] == (0, 0) and points[-1][:2] == (60, 60)
-        assert points == curve(make(case, 3), s, 60)
-        assert points[-1][2] < 0.3
-
-    def test_propensities_of_the_pool_are_read_off_the_log(self, case):
-        s = scene()
-        given, read = begin(case, s), make(case).start(s.log, s.X)
-        for m in (given, read):
-            m.tell(s.y[np.asarray(m.ask(10))])
-        assert np.isin(given.rounds_[0].q0, np.unique(s.q0)).all()
-        assert ((read.rounds_[0].q0 > 0.0) & (read.rounds_[0].q0 <= 1.0)).all()
-
-
-def test_the_registry_names_what_it_holds():
-    for name, entry in REGISTRY.items():
-        kind = method_named(name, tuple(REGISTRY))
-        assert kind.__name__ == name and kind.works_on == entry.works_on and is_registered(kind)
-    assert PAPER_METHODS == ("Passive", "DBALw", "DBALwm", "IDBAL")
-    assert "ExactIDBAL" not in EXPERIMENT_METHODS
-    with pytest.raises(InputError, match="unknown method 'idbal': did you mean 'IDBAL'"):
-        method_named("idbal")
-    with pytest.raises(InputError, match="cannot be imported.*PYTHONPATH"):
-        method_named("nowhere:Nothing")
-    with pytest.raises(InputError, match="must be a subclass of StreamMethod or PoolMethod"):
-        method_named("math:pi")
-    assert not is_registered(type("IDBAL", (), {}))
-
-
-def test_a_log_that_is_no_log():
-    s = scene()
-    with pytest.raises(InputError, match="LoggedData or a frame; got ndarray"):
-        make("Unskew").start(s.log.X, s.X)
-    with pytest.raises(InputError, match="Pass label="):
-        make("Unskew").start(pl.DataFrame({"a": [1.0]}), s.X)
-    with pytest.raises(InputError, match="the log is LoggedData. Leave them out"):
-        make("Unskew").start(s.log, s.X, label="paid")

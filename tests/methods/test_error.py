@@ -33,9 +33,9 @@ def test_a_campaign_on_a_pool(world):
     assert (labels[500:][design.labelled[500:]] > 0).tolist() == (y[design.labelled[500:]] == 1).tolist()
     assert design.rest.tolist() == [r.rest for r in method.rounds_]
     whole = np.vstack([log.X, X])
-    assert np.all(everyone.margin * labels <= method.model_.decision_function(whole) * labels)
+    assert np.all(everyone.margin * labels <= method.model_.margin(whole) * labels)
     unlabelled = ~design.labelled
-    np.testing.assert_allclose(everyone.margin[unlabelled], method.model_.decision_function(whole[unlabelled]))
+    np.testing.assert_allclose(everyone.margin[unlabelled], method.model_.margin(whole[unlabelled]))
 
 
 def test_a_campaign_on_a_stream(world):

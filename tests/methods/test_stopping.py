@@ -152,7 +152,7 @@ def test_refusals():
         StoppingRule(width=2)
     with pytest.raises(InputError, match=r"gain must be in \(0, 1\); got 0"):
         StoppingRule(gain=0)
-    with pytest.raises(InputError, match="that of Passive does not. Use Unskew"):
+    with pytest.raises(InputError, match="the model of Passive does not. Use Unskew"):
         StoppingRule()(Passive().start(s.log))
 
 

@@ -57,10 +57,10 @@ def test_run_stops_after_the_budget():
     s = scene()
     stopped = run(Passive(random_state=0), s.log, (s.X, s.q0), s.y, budget=25)
     assert stopped.labels_ == 30  # batches of 10 and 20: the first total above 25
-    with pytest.raises(InputError, match=r"one label for each of 10 rows; got shape \(1,\)"):
+    with pytest.raises(InputError, match=r"one label for each of the 10 rows; got shape \(1,\)"):
         run(Passive(), s.log, (s.X, s.q0), lambda asked: s.y[:1])
     with pytest.raises(
-        InputError, match=rf"one label for each of {s.n} stream rows; got shape \(15,\). Pass all labels"
+        InputError, match=rf"one label for each of the {s.n} stream rows; got shape \(15,\). Pass all labels"
     ):
         run(Passive(), s.log, (s.X, s.q0), s.y[:15])
 

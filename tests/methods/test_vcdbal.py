@@ -190,5 +190,5 @@ def test_a_fully_revealed_log_is_asked_about_only_once_the_stream_is_half_as_lon
 
 
 def test_there_is_one_variant():
-    with pytest.raises(InputError, match="VCDBAL has no variant 'paper'"):
+    with pytest.raises(InputError, match="variant of VCDBAL must be 'released'; got 'paper'"):
         VCDBAL(variant="paper")

@@ -160,7 +160,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(line, monkeypatch):
             "sample_weight must be 0 or more and finite; got -1.0 at row 1",
         ),
         (lambda m: m.fit(np.eye(2), [0, 1], [1.0, np.nan]), "got nan at row 1"),
-        (lambda m: m.fit(np.eye(2), [0, 1], [1.0]), r"X has 2 rows, but its shape is \(1,\)"),
+        (lambda m: m.fit(np.eye(2), [0, 1], [1.0]), r"one value per row of X; got shape \(1,\) for 2 rows"),
         (lambda m: m.fit(np.eye(2), [0, 1], [0.0, 0.0]), "must not be zero for every row"),
         (lambda m: m.fit([[1.0, np.nan], [0.0, 1.0]], [0, 1]), "got nan at row 0, column 1. Impute or drop"),
         (lambda m: m.fit(np.eye(2), [0, 1]).predict([[0.0, -np.inf]]), "got -inf at row 0, column 1"),

@@ -37,6 +37,17 @@ def test_a_weight_is_a_number_of_rows():
     repeated = Features(np.repeat(X, k, axis=0), rng=np.random.default_rng(1))
     np.testing.assert_allclose(weighted(X), repeated(X), atol=1e-12)
     assert weighted.median == pytest.approx(repeated.median, rel=0.1)  # other pairs of rows are drawn
+    ones, plain = (Features(X, v, rng=np.random.default_rng(1)) for v in (np.ones(30), None))
+    np.testing.assert_allclose(ones(X, 1.0), plain(X, 1.0), atol=1e-12)
+
+
+def test_the_median_distance_is_that_of_the_weighted_rows():
+    """Two groups, 1 and 10 wide; nearly all the weight lies on the narrow one."""
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (400, 1)) * np.repeat([[1.0], [10.0]], 200, axis=0)
+    v = np.repeat([1.0, 1e-4], 200)
+    weighted = Features(X, v, rng=np.random.default_rng(1))
+    narrow = Features(X[:200], rng=np.random.default_rng(1))
+    assert weighted.median == pytest.approx(narrow.median, rel=0.1)
 
 
 def test_a_constant_column_stays_finite():

@@ -156,7 +156,7 @@ def test_refusals_name_the_value_and_the_remedy():
     assert "[3, 2]. Align them" in refusal(fit, X, [0, 1])
     assert "got -2.0 at row 1. Correct or drop" in refusal(fit, X, y, sample_weight=[1, -2, 1])
     assert "got nan at row 0" in refusal(fit, X, y, sample_weight=[np.nan, 1, 1])
-    assert "X has 3 rows, but its shape is (2,). Align them" in refusal(fit, X, y, sample_weight=[1, 1])
+    assert "one value per row of X; got shape (2,) for 3 rows. Align them" in refusal(fit, X, y, sample_weight=[1, 1])
     assert "zero for every row" in refusal(fit, X, y, sample_weight=[0, 0, 0])
     assert "a value of 1e+200 in X overflows. Scale the features" in refusal(
         fit(X, y).predict, [[1.0, 1.0], [1e200, 1.0]]

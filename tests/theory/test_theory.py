@@ -184,7 +184,7 @@ GOOD = {"p": [0.5, 0.5], "eta": [0.0, 1.0], "Q0": 0.5, "H": [[0, 1], [1, 1]]}
         (lambda: Domain(**{**GOOD, "p": [0.5, 0.4]}), "p must sum to 1; got 0.9"),
         (lambda: Domain(**{**GOOD, "eta": [0.0, 1.5]}), "eta must be in [0, 1]; got 0.0 to 1.5"),
         (lambda: Domain(**{**GOOD, "H": [[0, 2]]}), "matrix of 0 and 1; got shape (1, 2)"),
-        (lambda: Domain(**{**GOOD, "Q0": [0.1, 0.2, 0.3]}), "Q0 must have one value a point: 2 points"),
+        (lambda: Domain(**{**GOOD, "Q0": [0.1, 0.2, 0.3]}), "Q0 must have one value per point: 2 points"),
         (lambda: Analysis(Domain(**GOOD), 10, 8, 0.05), "n must be 2^K - 1, as the bounds assume; got 8. Take n = 7."),
         (lambda: Analysis(Domain(**GOOD), 10, 0, 0.05), "got 0. Take n = 1."),
         (lambda: Analysis(Domain(**GOOD), 0, 7, 0.05), "got m = 0, delta = 0.05"),

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Route, expect, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from web_page import Page, begin, serving
+from web_page import PATIENCE, Page, begin, serving
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -129,7 +130,8 @@ def test_two_people_never_see_the_same_row(page: Page, visit: Callable[..., Tab]
     ada, bob = visit("ada"), visit("bob")
     seen: dict[str, list[str]] = {"ada": [], "bob": []}
     tabs = {"ada": ada, "bob": bob}
-    while page.campaign.state.spent < BUDGET:
+    deadline = time.monotonic() + PATIENCE
+    while page.campaign.state.spent < BUDGET and time.monotonic() < deadline:
         for name, tab in tabs.items():
             if tab.locator("#fields dd:visible").count():
                 id = row(tab)
@@ -250,7 +252,7 @@ def test_an_answer_somebody_else_gave_meanwhile_is_said(page: Page, visit: Calla
     first = row(ada)
     page.campaign.answer(first, "no", by="bob")
     press(ada, "1")
-    expect(ada.get_by_role("alert")).to_contain_text("That was not taken")
+    expect(ada.get_by_role("alert")).to_contain_text("Your answer was not accepted")
     assert row(ada) != first and page.campaign.state.rows[first].label == "no"
 
 
@@ -292,7 +294,7 @@ def test_nothing_in_the_data_becomes_markup(visit: Callable[..., Tab]) -> None:
 def test_progress_updates_by_itself(page: Page, visit: Callable[..., Tab]) -> None:
     grace = visit(None)
     expect(grace.locator("#spent")).to_have_text("0 of 12")
-    expect(grace.locator("#error-more")).to_have_text("As estimated from the log alone")
+    expect(grace.locator("#error-more")).to_have_text("Estimated from the log alone")
     grace.get_by_label("Invite someone to label").fill("eve")
     grace.get_by_role("button", name="Make a link").click()
     expect(grace.locator("#invited")).to_contain_text("eve can label with this link")
@@ -309,6 +311,15 @@ def test_progress_updates_by_itself(page: Page, visit: Callable[..., Tab]) -> No
     expect(grace.get_by_role("button", name="Revoke")).to_have_count(0)
     eve.reload()
     expect(eve.locator("h1")).to_have_text("Open your link")
+
+
+def test_the_form_knows_the_rule_for_names(visit: Callable[..., Tab]) -> None:
+    name = visit(None).locator("#name")
+    for said, wrong in (("+x", True), (" x", True), ("ada+bob", False), ("李雷", False), ("a😀", False)):
+        assert (
+            name.evaluate("(node, said) => { node.value = said; return node.validity.patternMismatch; }", said) == wrong
+        )
+    assert "begins with a letter, digit or underscore" in (name.get_attribute("title") or "")
 
 
 def test_a_used_link_says_so(page: Page, browser: Browser) -> None:
@@ -353,7 +364,7 @@ def visit_held(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Callable[[P
     go, plan = threading.Event(), Campaign.plan
 
     def held(campaign: Campaign, k: int) -> bool:
-        go.wait()
+        assert go.wait(60), "nobody let it go"
         return plan(campaign, k)
 
     def run(folder: Path) -> None:

@@ -1,10 +1,8 @@
 """The process that chooses rows beside the page: killed, it comes back; and the page over PostgreSQL."""
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,33 +14,25 @@ import httpx
 from campaign_folder import move_to
 from unskew.campaigns import Campaign
 from unskew.web.planner import InProcess
-from web_page import begin
-
-SERVE = "import typer; from unskew.cli.serve import serve; typer.run(serve)"
+from web_page import PATIENCE, begin, links_of, serve_process, wait_for
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client, str]]:
     """`unskew serve` with its planner's own process: the server, a client who labels as ada, the admin's code."""
-    command = [sys.executable, "-c", SERVE, str(folder), "--annotator", "ada", "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            links = json.loads(process.stdout.readline())
-            token = links["annotators"]["ada"].partition("#")[2]
-            headers = {"Authorization": f"Bearer {token}"}
-            with httpx.Client(base_url=links["address"], headers=headers, timeout=30) as client:
-                yield process, client, links["admin"].partition("#")[2]
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(60)
+    with serve_process(str(folder), "--annotator", "ada", "--port", "0", "--json") as process:
+        links = links_of(process)
+        token = links["annotators"]["ada"].partition("#")[2]
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=links["address"], headers=headers, timeout=30) as client:
+            yield process, client, links["admin"].partition("#")[2]
 
 
 def label(client: httpx.Client, wanted: int) -> list[str]:
-    """Answer rows one by one until so many were answered."""
+    """Answer that number of rows, one by one."""
     done: list[str] = []
     work: dict[str, Any] = client.post("/api/ask", json={"n": 1}).raise_for_status().json()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while len(done) < wanted and time.monotonic() < deadline:
         if not work["rows"]:
             time.sleep(0.05)
@@ -57,13 +47,16 @@ def label(client: httpx.Client, wanted: int) -> list[str]:
 
 def planner_of(server: int) -> int:
     """The process that chooses rows: the server's child that is not a helper of multiprocessing."""
-    for _ in range(600):
+
+    def found() -> int:
         for thread in Path(f"/proc/{server}/task").iterdir():  # it is the child of the thread that started it
             for child in (thread / "children").read_text().split():
-                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    return int(child)
-        time.sleep(0.05)
-    raise AssertionError("there is no planner")
+                with suppress(FileNotFoundError):
+                    if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        return int(child)
+        return 0
+
+    return wait_for(found, "there is a planner")
 
 
 def test_a_planner_killed_with_9_is_started_again_and_labelling_goes_on(tmp_path: Path) -> None:
@@ -77,10 +70,8 @@ def test_a_planner_killed_with_9_is_started_again_and_labelling_goes_on(tmp_path
         assert planner_of(process.pid) != killed
         del client.headers["Authorization"]
         client.post("/api/enter", json={"code": code}).raise_for_status()
-        deadline = time.monotonic() + 60
-        while (status := client.get("/api/status").json())["trouble"] and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert status["trouble"] is None and status["spent"] == 28
+        wait_for(lambda: client.get("/api/status").json()["trouble"] is None, "the planner has no trouble")
+        assert client.get("/api/status").json()["spent"] == 28
     with Campaign.open(folder) as campaign:
         assert {id: row.label for id, row in campaign.state.rows.items() if row.label} == dict.fromkeys(
             [*first, *second], "yes"
@@ -93,7 +84,7 @@ def test_ctrl_c_does_not_wait_for_a_planner_that_is_busy(tmp_path: Path) -> None
         os.kill(planner, signal.SIGSTOP)  # as busy as can be: it does not even see that it is told to end
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(60) == 0
+            assert process.wait(PATIENCE) == 0
             assert not Path(f"/proc/{planner}").exists()
         finally:
             with suppress(ProcessLookupError):
@@ -124,9 +115,6 @@ def test_a_planner_that_cannot_open_the_ledger_says_why(tmp_path: Path) -> None:
     planner = InProcess(folder)
     planner.start()
     try:
-        deadline = time.monotonic() + 60
-        while "ledger.sqlite is missing" not in (planner.outlook.trouble or "") and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert "ledger.sqlite is missing" in (planner.outlook.trouble or "")
+        wait_for(lambda: "ledger.sqlite is missing" in (planner.outlook.trouble or ""), "the planner reports it")
     finally:
         planner.stop()

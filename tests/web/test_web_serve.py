@@ -1,14 +1,8 @@
 """`unskew serve` as a person runs it, and rows as the page words them."""
 
 import getpass
-import json
 import signal
 import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -19,54 +13,44 @@ from unskew.cli import main
 from unskew.errors import InputError
 from unskew.web.server import serve
 from unskew.web.show import fields
-from web_page import begin
-
-RUN = "import typer; from unskew.cli.serve import serve; typer.run(serve)"
-
-
-@contextmanager
-def running(*args: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-W", "error", "-c", RUN, *args]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+from web_page import PATIENCE, begin, links_of, serve_process, wait_for
 
 
 def test_serve_prints_links_that_work_and_stops_cleanly(tmp_path: Path) -> None:
     folder = begin(tmp_path, budget=3)
-    with running(str(folder), "--annotator", "ada", "--port", "0", "--json") as process:
-        assert process.stdout is not None and process.stderr is not None
-        links = json.loads(process.stdout.readline())
+    with serve_process(str(folder), "--annotator", "ada", "--port", "0", "--json") as process:
+        links = links_of(process)
         with httpx.Client(base_url=links["address"], timeout=30) as client:
             code = links["admin"].partition("#")[2]
             assert client.post("/api/enter", json={"code": code}).json()["page"] == "/progress"
             client.headers["Authorization"] = f"Bearer {links['annotators']['ada'].partition('#')[2]}"
-            work = {"stand": "choosing", "rows": []}
-            while work["stand"] != "done":  # rows are chosen and rounds closed by the planner's own process
+
+            def labelled() -> bool:
+                """Rows are chosen and rounds closed by the planner's own process."""
+                work = client.post("/api/ask", json={"n": 2}).raise_for_status().json()
                 if work["rows"]:
                     answers = [{"id": row["id"], "label": "yes"} for row in work["rows"]]
                     client.post("/api/tell", json={"answers": answers}).raise_for_status()
-                work = client.post("/api/ask", json={"n": 2}).raise_for_status().json()
-                time.sleep(0.05)
+                return bool(work["stand"] == "done")
+
+            wait_for(labelled, "every row is labelled")
             del client.headers["Authorization"]
-            while (status := client.get("/api/status").json())["error"][-1]["labels"] < 3:
-                time.sleep(0.1)
+            wait_for(lambda: client.get("/api/status").json()["error"][-1]["labels"] == 3, "the last round closes")
+            status = client.get("/api/status").json()
             assert status["spent"] == 3 and status["trouble"] is None
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr is not None
         assert process.stderr.read() == "Stopped. Every answer is in the ledger.\n"
 
 
 def test_links_survive_a_restart_by_the_same_command(tmp_path: Path) -> None:
     command = (str(begin(tmp_path)), "--annotator", "ada", "--port", "0")
-    with running(*command, "--json") as process:
-        assert process.stdout is not None
-        links = json.loads(process.stdout.readline())
+    with serve_process(*command, "--json") as process:
+        links = links_of(process)
         assert links["known"] == []
         token = links["annotators"]["ada"].partition("#")[2]
-    with running(*command, "--annotator", "bob") as process:
+    with serve_process(*command, "--annotator", "bob") as process:
         assert process.stdout is not None
         address, _, _you, bob, ada = (process.stdout.readline().split() for _ in range(5))
         assert bob[0] == "bob" and "/enter#" in bob[1]
@@ -80,17 +64,19 @@ def test_serve_refuses_names_that_the_page_refuses(
 ) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: pytest.fail("served all the same"))
     folder = begin(tmp_path)
-    for name, why in (("ada/bob", "a name begins with"), ("x" * 41, "at most 40"), (getpass.getuser(), "is you")):
+    rule = "a name begins with a letter, digit or underscore and has 1 to 100 characters on one line; got"
+    you = f"--annotator {getpass.getuser()!r} is you"
+    for name, why in (("+ada", rule), ("x" * 101, rule), ("a\tb", rule), (getpass.getuser(), you)):
         assert main(["serve", str(folder), "--port", "0", "--annotator", "eve", "--annotator", name]) == 2
         said = capsys.readouterr().err
-        assert said.startswith(f"--annotator {name!r}") and why in said and said.count("\n") == 1
+        assert said.startswith(why) and said.count("\n") == 1
     with Campaign.open(folder) as campaign:
         assert not campaign.state.people
 
 
 def test_serve_warns_when_others_can_reach_it(tmp_path: Path) -> None:
     folder = begin(tmp_path)
-    with running(str(folder), "--host", "0.0.0.0", "--port", "0") as process:
+    with serve_process(str(folder), "--host", "0.0.0.0", "--port", "0") as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline().startswith(f"Serving at http://{socket.gethostname()}:")
         assert "http is not encrypted" in process.stderr.readline()

@@ -330,7 +330,7 @@ class Campaign:
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
         status = self.status()
-        error = "not known yet: no label came at random"
+        error = "not known yet: no label was drawn at random"
         if status.error is not None:
             found = status.error
             value, low, high = (f"{100 * share:.1f}" for share in (found.value, found.low, found.high))

@@ -43,8 +43,8 @@ class Rejected(UnskewError):  # noqa: N818  # the answers were rejected
 
     `conflicts` says whether some of them differ from answers given before, which `force_correct` would overwrite.
 
-    >>> print(Rejected([(2, "unknown id '17'. Check it."), (5, "label 'x' is no class. Correct it.")]))
-    2 problems, nothing was changed. Line 2: unknown id '17'. Check it. Line 5: label 'x' is no class. Correct it.
+    >>> print(Rejected([(2, "unknown id '17'. Check it."), (5, "label 'x' is not a class. Correct it.")]))
+    2 problems, nothing was changed. Line 2: unknown id '17'. Check it. Line 5: label 'x' is not a class. Correct it.
     """
 
     def __init__(self, problems: Sequence[tuple[int | None, str]], *, conflicts: bool = False) -> None:

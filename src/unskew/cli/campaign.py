@@ -57,7 +57,7 @@ def next_step(status: "Status", dir: Path, by: str | None = None) -> list[str]:
 def in_words(error: "PopulationEstimate | None") -> str:
     """An estimate of the error on everyone, in words."""
     if error is None:
-        return "not known yet: no label came at random"
+        return "not known yet: no label was drawn at random"
     value, low, high = (100 * share for share in (error.value, error.low, error.high))
     return f"wrong on {value:.0f} % of everyone, {100 * error.level:g} % interval {low:.0f} to {high:.0f} %"
 

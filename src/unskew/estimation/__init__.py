@@ -1,1 +1,1 @@
-"""What a classifier is worth on the population: designs, estimators, intervals."""
+"""How good a classifier is on the population: sampling designs, estimators, intervals."""

@@ -1,4 +1,4 @@
-"""How labels came about: which rows had which chance of a label, and what each label therefore counts for."""
+"""The sampling design: with what probability each row was labelled, and therefore how much each label counts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +12,11 @@ from unskew.rows import Bools, Floats, Ints
 
 
 class Picked(NamedTuple):
-    """What a round on a pool picked: positions of the rows chosen, and of those drawn at random from the others.
+    """The rows that a round on a pool picked: positions of the chosen rows, and of those drawn at random from the rest.
 
-    Both are rows that were answered. Of those asked, some may be `lost` of either kind: skipped, or not answered yet.
-    Whether a row is lost must not depend on its label; then the answered ones of a round stand for all it asked.
+    Both hold answered rows only. `chosen_lost` and `drawn_lost` are the numbers of rows that were asked for but have no
+    answer: they were skipped, or are not answered yet. Whether a row is lost must not depend on its label. Then the
+    answered rows of a round can stand for all the rows it asked for.
     """
 
     chosen: Ints
@@ -25,16 +26,17 @@ class Picked(NamedTuple):
 
 
 class StandIn(NamedTuple):
-    """Answered rows, and how many rows asked each stands for."""
+    """Answered rows, and the number of asked rows that each of them stands for."""
 
     rows: Ints
     each: float
 
 
 def _stands(answered: list[Ints], lost: list[int]) -> list[StandIn]:
-    """Who stands for the rows each round asked: its own answered ones, else those of the nearest round with any.
+    """For each round, the answered rows that stand for all rows it asked: its own, or those of the nearest round.
 
-    Rounds differ in the rows they choose and in how many of them are lost, so none stands for another without need.
+    Rounds differ in the rows they choose and in how many of them are lost. So a round uses the answers of another one
+    only if it has none itself.
 
     >>> [(s.rows.tolist(), s.each) for s in _stands([np.array([4, 7]), np.array([], dtype=int)], [1, 3])]
     [([4, 7], 1.5), ([4, 7], 1.5)]
@@ -49,7 +51,7 @@ def _stands(answered: list[Ints], lost: list[int]) -> list[StandIn]:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How labels came about: m log rows with `z` and `q0`, then n pool rows labelled in `rounds`.
+    """The sampling design: m log rows with `z` and `q0`, then n pool rows labelled in `rounds`.
 
     >>> design = Design(np.array([True, False]), np.array([0.5, 0.5]), 4, (Picked(np.array([3]), np.array([0])),))
     >>> design.labelled.tolist(), design.rest.tolist()
@@ -66,11 +68,11 @@ class Design:
         object.__setattr__(self, "q0", np.asarray(self.q0, dtype=np.float64))
         if self.z.shape != self.q0.shape:
             raise InputError(
-                f"z and q0 must have one value a row; got shapes {self.z.shape}, {self.q0.shape}. Align them."
+                f"z and q0 must have one value per row; got shapes {self.z.shape}, {self.q0.shape}. Align them."
             )
         asked = np.concatenate([*(np.concatenate(r[:2]) for r in self.rounds), np.zeros(0, dtype=np.int64)])
         if len(np.unique(asked)) != len(asked):
-            raise InputError("a pool row can be labelled once; a position comes twice. Number rows in the whole pool.")
+            raise InputError("a pool row can be labelled once; got a position twice. Use positions in the whole pool.")
         if len(asked) and not 0 <= asked.min() <= asked.max() < self.n:
             raise InputError(f"positions must be in 0 to {self.n - 1}; got {asked.min()} to {asked.max()}. Check n.")
 
@@ -89,9 +91,10 @@ class Design:
 
     @cached_property
     def rest(self) -> Ints:
-        """r_k: the number of rows that those drawn in round k stand for: the rows they were drawn from.
+        """r_k: the number of rows that the drawn rows of round k stand for, that is, the rows they were drawn from.
 
-        While no chosen row is answered in any round, nothing else can stand for them: they count as not chosen.
+        As long as no chosen row has been answered in any round, no row can stand for the chosen ones. Until then they
+        count as not chosen.
         """
         chosen = np.array([len(r.chosen) + r.chosen_lost for r in self.rounds], dtype=np.int64)
         chosen *= any(len(r.chosen) for r in self.rounds)
@@ -100,7 +103,7 @@ class Design:
 
     @cached_property
     def drawn(self) -> Ints:
-        """Positions in the pool of all drawn rows, round after round."""
+        """Positions in the pool of all drawn rows, in the order of the rounds."""
         return np.concatenate([r.drawn for r in self.rounds]) if self.rounds else np.zeros(0, dtype=np.int64)
 
     @cached_property
@@ -110,41 +113,44 @@ class Design:
 
     @cached_property
     def log_size(self) -> float:
-        """What the log is worth in uniformly drawn labels: m / mean of 1/q0. 0 if it reveals none."""
+        """Effective sample size of the log: the equivalent number of uniformly drawn labels, m / mean of 1/q0.
+
+        It is 0 if the log reveals no label.
+        """
         return self.m / float(np.mean(1.0 / self.q0)) if self.z.any() else 0.0
 
     @cached_property
     def pool_size(self) -> float:
-        """What the pool is worth in uniformly drawn labels: 1 / (mean of (r_k/n)^2 over A drawn rows / A + 1/n)."""
+        """Effective sample size of the pool: 1 / (mean of (r_k/n)^2 over A drawn rows / A + 1/n)."""
         A = len(self.drawn)
         if self.n and self.labelled[self.m :].all():
             return float(self.n)
         return 1.0 / (float(np.mean((self.rest_of_drawn / self.n) ** 2)) / A + 1.0 / self.n) if A else 0.0
 
     def shares(self, *, pool: bool) -> tuple[float, float]:
-        """c: how much log and pool count, in proportion to their sizes.
+        """c: how much log and pool count, in proportion to their effective sample sizes.
 
-        Sizes depend on the design alone. Inverse estimated variances would lean towards whichever source happened to
-        show few losses: too low a value, and too narrow an interval.
+        The sizes depend on the design alone. Inverse estimated variances would favour whichever source happened to show
+        few losses: the value would be too low and the interval too narrow.
         """
         sizes = np.array([self.log_size, self.pool_size if pool else 0.0])
         if not sizes.sum() > 0.0:
             where = (
-                "revealed in the log or drawn from the pool" if pool else "revealed in the log, the one source of 'is'"
+                "revealed in the log or drawn from the pool" if pool else "revealed in the log, the only source of 'is'"
             )
-            raise NoRandomLabel(f"an estimate needs labels that came at random; got 0 {where}. Set drawn= above 0.")
+            raise NoRandomLabel(f"an estimate needs labels drawn at random; got 0 {where}. Set drawn= above 0.")
         c = sizes / sizes.sum()
         return float(c[0]), float(c[1])
 
     def standing(self) -> Iterator[tuple[StandIn, StandIn]]:
-        """Who stands for the rows each round chose, and for those it drew (`_stands`)."""
+        """For each round, the rows that stand for those it chose and for those it drew (`_stands`)."""
         chosen = _stands([r.chosen for r in self.rounds], [r.chosen_lost for r in self.rounds])
         drawn = _stands([r.drawn for r in self.rounds], [r.drawn_lost for r in self.rounds])
         return zip(chosen, drawn, strict=True)
 
     @cached_property
     def pool_weights(self) -> Floats:
-        """What every pool row counts for in the mean of T_k / n (`omega`)."""
+        """The weight of every pool row in the mean of T_k / n (`omega`)."""
         if self.labelled[self.m :].all():
             return np.full(self.n, 1.0 / self.n)
         w = np.zeros(self.n)
@@ -157,14 +163,14 @@ class Design:
         return w / (A * self.n)
 
     def omega(self, v: Floats, *, pool: bool = True) -> Floats:
-        """The weight of every row: log rows c_0 z v / m, pool rows c_1 times what they count for in mean_k T_k / n.
+        """The weight of every row: c_0 z v / m for log rows, c_1 times the weight in mean_k T_k / n for pool rows.
 
         ::
 
             T_k = sum over rows labelled before k or chosen in k + r_k / a_k sum over the drawn rows of k
 
-        unbiased for the pool's total, given the rounds before; T_k counts in proportion to a_k. Where asked rows were
-        lost, answered ones stand for them (`standing`).
+        Given the earlier rounds, T_k is unbiased for the pool's total. It counts in proportion to a_k, the number of
+        rows drawn in round k. Where asked rows were lost, answered ones stand for them (`standing`).
 
         >>> design = Design(np.array([True]), np.array([0.5]), 4, (Picked(np.array([3]), np.array([0])),))
         >>> design.omega(np.array([2.0])).round(3).tolist()                 # log; then 3 of 4, 0, 0, 1 of 4

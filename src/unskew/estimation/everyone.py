@@ -1,7 +1,7 @@
-"""Everyone: the rows of log, stream and pool together, each with a margin that does not know the row's own label.
+"""Everyone: all rows of log, stream and pool, each with a margin that was computed without the row's own label.
 
-This is the one place where margins, labels and the design of a campaign come together. Methods, campaigns and the audit
-of a log all ask it what a classifier is worth on the population.
+This is the one place where margins, labels and the sampling design come together. Methods, campaigns and `unskew audit`
+all use it to estimate how good a classifier is on the population.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from unskew.rows import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Everyone:
-    """Every row: the design by which labels came about, the classifier's margin, and the label (0 where unknown)."""
+    """Every row with the classifier's margin and the label (0 where unknown), and the sampling design of the labels."""
 
     design: Design
     margin: Floats
@@ -33,18 +33,18 @@ class Everyone:
         *,
         q0_estimated: bool = False,
     ) -> "Everyone":
-        """Put margins and labels together.
+        """Combine margins and labels.
 
         Parameters
         ----------
         design : Design
             How the labels came about.
-        margin : array, one value a row
+        margin : array, one value per row
             The classifier's margins.
         labelled : array of int
-            Positions of the rows the classifier learnt from.
+            Positions of the rows that the classifier was trained on.
         y, held_out : array, one value for each labelled row
-            Their labels, +1.0 or -1.0, and the margins they would have had if their own label had not been learnt.
+            Their labels, +1.0 or -1.0, and the margins they would have if their own label were left out of training.
         q0_estimated : bool
             Whether the log's propensities were estimated.
         """
@@ -52,10 +52,16 @@ class Everyone:
         margin[labelled], labels[labelled] = held_out, y
         return cls(design, margin, labels, q0_estimated)
 
+    def labelled_alone(self) -> "Everyone":
+        """The labelled rows alone, each counting once: how good the classifier looks if the others are forgotten."""
+        known = self.design.labelled
+        alone = Design(np.ones(int(known.sum()), dtype=bool), np.ones(int(known.sum())))
+        return Everyone(alone, self.margin[known], self.y[known])
+
     def estimate(
         self, measure: str = "error", *, estimator: str = "dr", interval: str = "wald", level: float = 0.95
     ) -> PopulationEstimate:
-        """A measure of the classifier on the population (`unskew.estimation.population`)."""
+        """Estimate a measure of the classifier on the population (`unskew.estimation.population`)."""
         found = population(
             self.design, self.margin, self.y, measure=measure, estimator=estimator, interval=interval, level=level
         )

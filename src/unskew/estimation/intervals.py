@@ -1,4 +1,4 @@
-"""Intervals for an estimate that is put together from independent sources."""
+"""Confidence intervals for an estimate that combines independent sources."""
 
 import math
 from typing import NamedTuple
@@ -7,9 +7,10 @@ from scipy.special import ndtri
 
 
 class Part(NamedTuple):
-    """One source's share of an estimate: the mean of its `terms`, each within `span` of each other.
+    """One source's part of an estimate: the mean of `terms` terms, any two of which differ by at most `span`.
 
-    It is worth `draws` labels, each of which can move by `width` about the middle `mid`.
+    It is worth as much as `draws` uniformly drawn labels, whose outcomes span an interval of length `width` around
+    `mid`.
     """
 
     mean: float
@@ -22,17 +23,17 @@ class Part(NamedTuple):
 
 
 def wald(parts: list[tuple[float, Part]], rows_variance: float, level: float) -> tuple[float, float]:
-    """How far the interval reaches below and above the value: normal, as Wilson has it for few draws.
+    """How far the interval reaches below and above the value: normal, with Wilson's correction for few draws.
 
     ::
 
         k = z^2 / draws,    shift = k / (1 + k) (mid - mean)
         half = z sqrt(variance + k width^2 / (4 draws)) / (1 + k)
 
-    For a share of A draws, width 1 and mid 1/2, this is Wilson's interval; without a loss among the draws it reaches
-    up to z^2 / (A + z^2), near the rule of three, where Wald's has no width. It never ends inside Wald's,
-    z sqrt(variance): unequal weights can draw Wilson's middle too far up. Sources are put together as Zou and
-    Donner (2008) do: the squares of the distances add up.
+    For a share of A draws, width 1 and mid 1/2, this is Wilson's interval. If no draw shows a loss, it reaches up to
+    z^2 / (A + z^2), close to the rule of three, whereas Wald's interval would have no width. It always contains Wald's
+    interval, z sqrt(variance), because unequal weights can shift Wilson's centre too far up. Sources are combined as in
+    Zou and Donner (2008): the squares of the distances add up.
 
     Examples
     --------
@@ -53,14 +54,15 @@ def wald(parts: list[tuple[float, Part]], rows_variance: float, level: float) ->
 
 
 def bernstein(parts: list[tuple[float, Part]], rows_variance: float, level: float) -> tuple[float, float]:
-    """Maurer and Pontil (2009), Theorem 4, on both sides, for the terms of every source, which share 1 - level.
+    """The empirical Bernstein bound, two-sided, for the terms of every source; the sources share 1 - level.
 
     ::
 
         half = sqrt(2 variance ln(4/delta)) + 7 span ln(4/delta) / (3 (terms - 1))
 
-    Proved for independent terms; the pool's rows are drawn without replacement, which only helps, and rounds depend on
-    earlier ones. That the rows are themselves a sample enters by its normal width: they are many.
+    This is Theorem 4 of Maurer and Pontil (2009), proved for independent terms. The pool's rows are drawn without
+    replacement, which only helps, but rounds depend on earlier ones. The rows are themselves a sample of the
+    population; as there are many of them, that part enters with its normal width.
     """
     delta = (1.0 - level) / (len(parts) + 1)
     log = math.log(4.0 / delta)

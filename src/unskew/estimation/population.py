@@ -1,13 +1,13 @@
-"""What a classifier's error on the whole population is, with an interval: from a log and from bought labels.
+"""A classifier's error on the whole population, with an interval, estimated from a log and from bought labels.
 
-Log and pool are m and n rows drawn from the population. Of the log, row i was revealed with probability q0_i. Of
-the pool, each round labelled some rows it chose and some it drew at random from all the others.
-Whatever the label of a row, a measure gives it a known outcome; an estimate is linear in those of labelled rows::
+The log's m rows and the pool's n rows are drawn from the population. Row i of the log was revealed with probability
+q0_i. In the pool, each round labelled some rows that it chose and some that it drew at random from all the others.
+A measure gives a row a known outcome for either label. An estimate is linear in the outcomes of labelled rows::
 
     value = mean of g over all rows + sum_i omega_i (outcome_i - g_i)
 
-with weights omega fixed by the design (`Design.omega`), never by the outcomes, and g = 0 or what a model expects.
-The value is unbiased for margins that do not depend on which labels were bought: pass `leave_one_out` margins.
+The weights omega are fixed by the design (`Design.omega`), never by the outcomes; g is 0 or the outcome that a model
+expects. The value is unbiased if margins do not depend on which labels were bought: pass `leave_one_out` margins.
 """
 
 import math
@@ -29,9 +29,10 @@ INTERVALS = ("wald", "bernstein")
 
 @dataclass(frozen=True, slots=True)
 class PopulationEstimate:
-    """A measure on the population: its value, an interval, and what they rest on.
+    """An estimated measure on the population: its value, an interval, and what they are based on.
 
-    `effective_sample_size` is how many labels drawn uniformly would be worth as much, by the design alone.
+    `effective_sample_size` is the number of uniformly drawn labels that would carry as much information. It depends on
+    the design alone.
     """
 
     value: float
@@ -74,34 +75,35 @@ def population(
     interval: str = "wald",
     level: float = 0.95,
 ) -> PopulationEstimate:
-    """A measure of a classifier on the population.
+    """Estimate a measure of a classifier on the population.
 
     Parameters
     ----------
     design : Design
         How the labels came about.
     margin : array of length m + n
-        The classifier's margin at every row of log and pool; where it was trained on the row's label, the margin it
-        would have without (`laplace.leave_one_out`, `cross_fitted_margins`).
+        The classifier's margin at every row of log and pool. At a row whose label it was trained on, the margin it
+        would have without that label (`laplace.leave_one_out`, `cross_fitted_margins`).
     y : array of length m + n
-        +1.0 or -1.0 where labelled; anything elsewhere.
+        +1.0 or -1.0 where labelled; any value elsewhere.
     measure : str
         ``"error"``, ``"log_loss"``, ``"precision"`` or ``"recall"``.
     estimator : str
-        What g and the log's weights v are:
+        Which g and which log weights v are used:
 
-        - ``"is"``: g = 0, v = 1/q0, the log alone.
-        - ``"mis"``: g = 0, v = 1/q0, log and pool. Of a pool, Q(x) is not known at the log's rows, so sources are
-          mixed in fixed shares.
-        - ``"clipped"``: the same with v = min(1/q0, sqrt(m)): biased, less variable.
-        - ``"sn"``: g = the log's self-normalised mean at every row, so that the log's weights have mean 1.
-        - ``"dr"``: g = the outcome expected if Pr(Y = +1 | x) = 1 / (1 + exp(-margin)). Any g is unbiased; a good
-          one leaves little to weigh.
+        - ``"is"``, importance sampling: g = 0, v = 1/q0, the log alone.
+        - ``"mis"``, multiple importance sampling: g = 0, v = 1/q0, log and pool. For a pool, Q(x) is not known at the
+          log's rows, so the sources are mixed in fixed shares.
+        - ``"clipped"``: the same with v = min(1/q0, sqrt(m)): biased, but less variable.
+        - ``"sn"``, self-normalised: g = the log's self-normalised mean at every row, so that the log's weights have
+          mean 1.
+        - ``"dr"``, doubly robust: g = the outcome expected if Pr(Y = +1 | x) = 1 / (1 + exp(-margin)). The estimate is
+          unbiased for any g; a good g leaves small residuals for the weights to multiply.
     interval : "wald" or "bernstein"
         Normal approximation, with Wilson's correction for few draws and few losses; or an empirical Bernstein bound
-        (Maurer and Pontil 2009), which leans on no normal limit and is several times as wide.
+        (Maurer and Pontil 2009), which does not rely on a normal limit and is several times as wide.
     level : float
-        In (0, 1).
+        The confidence level, in (0, 1).
 
     Examples
     --------
@@ -117,18 +119,18 @@ def population(
         if asked not in known:
             raise unknown(name, asked, list(known))
     if not 0.0 < level < 1.0:
-        raise InputError(f"level must be in (0, 1); got {level}. The usual one is 0.95.")
+        raise InputError(f"level must be in (0, 1); got {level}. The usual level is 0.95.")
     rows = design.m + design.n
     margin, y = np.asarray(margin, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if not margin.shape == y.shape == (rows,):
         raise InputError(
-            f"margin and y must have one value for each of {rows} rows of log and pool; got shapes {margin.shape}, "
+            f"margin and y must have one value for each of the {rows} rows of log and pool; got shapes {margin.shape}, "
             f"{y.shape}. Put the log's rows first."
         )
     for i in np.flatnonzero(~np.isfinite(margin))[:1]:
         raise InputError(f"margin must be finite; got {margin[i]} at row {i}. Clip the model's margins.")
     for i in np.flatnonzero(design.labelled & (np.abs(y) != 1.0))[:1]:
-        raise InputError(f"y must be +1 or -1 where labelled; got {y[i]} at row {i}. Map the two classes to these.")
+        raise InputError(f"y must be +1 or -1 where labelled; got {y[i]} at row {i}. Map the two classes to +1 and -1.")
     v = weights.importance(design.q0)
     if estimator == "clipped":
         v = weights.clip(v, math.sqrt(max(design.m, 1)))
@@ -140,7 +142,7 @@ def population(
     def estimate(pair: tuple[Floats, Floats]) -> tuple[float, Floats]:
         x = np.where(design.labelled, np.where(y > 0.0, *pair), 0.0)
         g = np.zeros(rows)
-        if np.array_equal(*pair):  # the same whatever the label: known at every row
+        if np.array_equal(*pair):  # the outcome does not depend on the label, so it is known at every row
             g = pair[0]
         elif estimator == "dr":
             g = p * pair[0] + (1.0 - p) * pair[1]
@@ -151,11 +153,11 @@ def population(
     (numerator, g_n), (denominator, g_d) = estimate(pairs.numerator), estimate(pairs.denominator)
     if not denominator > 0.0:
         raise EmptyMeasure(
-            f"{measure} is a share of rows of some kind; got {max(denominator, 0.0):.3g} of the population estimated "
-            "to be of it. Label more rows."
+            f"{measure} needs a positive denominator; got an estimated {max(denominator, 0.0):.3g} of the population. "
+            "Label more rows."
         )
     ratio = numerator / denominator
-    # The ratio's delta method: its error is about the mean of (numerator - ratio denominator) / denominator.
+    # Delta method: the error of the ratio is about the mean of (numerator - ratio denominator) / denominator.
     if_plus, if_minus = ((a - ratio * b) / denominator for a, b in zip(pairs.numerator, pairs.denominator, strict=True))
     g = (g_n - ratio * g_d) / denominator
     residual = np.where(design.labelled, np.where(y > 0.0, if_plus, if_minus) - g, 0.0)
@@ -169,7 +171,7 @@ def population(
         rows_variance += c_1 * float(omega[design.m :] @ residual[design.m :] ** 2) / design.n
     below, above = (wald if interval == "wald" else bernstein)(parts, rows_variance, level)
     top = math.inf if measure == "log_loss" else 1.0
-    value = min(max(ratio, 0.0), top)  # before its interval: one around a value outside would have no width left
+    value = min(max(ratio, 0.0), top)  # first: an interval around a value outside [0, top] could end up empty
     return PopulationEstimate(
         value,
         max(value - below, 0.0),
@@ -185,7 +187,7 @@ def population(
 
 
 def _log_part(design: Design, residual: Floats, ends: tuple[Floats, Floats], v: Floats) -> Part:
-    """Terms z_i v_i residual_i, one a row of the log."""
+    """The log's part: terms z_i v_i residual_i, one per row of the log."""
     low, high = (end[: design.m] for end in ends)
     t = design.z * v * residual[: design.m]
     width = math.sqrt(float(np.average((high - low) ** 2, weights=design.q0 * v**2)))
@@ -195,7 +197,7 @@ def _log_part(design: Design, residual: Floats, ends: tuple[Floats, Floats], v: 
 
 
 def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) -> Part:
-    """Terms (known_k + r_k residual_i) / n, one a drawn row: each alone is unbiased for the pool's mean."""
+    """The pool's part: terms (known_k + r_k residual_i) / n, one per drawn row, each unbiased for the pool's mean."""
     low, high = (end[design.m :] for end in ends)
     x, A = residual[design.m :], len(design.drawn)
     if design.labelled[design.m :].all():
@@ -205,7 +207,7 @@ def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) ->
         known += chosen.each * float(x[chosen.rows].sum())
         sums += [known] * len(r.drawn)
         u = design.pool_weights[r.chosen]
-        lost += float(u @ (u - after / (A * design.n)))  # less what they would count for if none were lost
+        lost += float(u @ (u - after / (A * design.n)))  # minus the weight they would have if none were lost
         after -= len(r.drawn)
         known += drawn.each * float(x[drawn.rows].sum())
     share = design.rest_of_drawn / design.n
@@ -217,10 +219,10 @@ def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) ->
     mid = float(np.mean(share * (low[i] + high[i]))) / 2.0
     chosen_x = np.concatenate([x[r.chosen] for r in design.rounds])
     spread = float(chosen_x.var(ddof=1)) if len(chosen_x) > 1 else width**2 / 4.0
-    variance = _variance(t, width) + lost * spread  # sampling without replacement: the answered of the chosen
+    variance = _variance(t, width) + lost * spread  # the answered rows sample the chosen ones without replacement
     return Part(float(open_part.mean()), variance, A, span, A, mid, width)
 
 
 def _variance(t: Floats, width: float) -> float:
-    """The variance of mean(t); of a single term, the largest there can be."""
+    """The variance of mean(t); for a single term, the largest possible variance."""
     return float(t.var(ddof=1)) / len(t) if len(t) > 1 else width**2 / 4.0

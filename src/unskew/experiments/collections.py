@@ -1,4 +1,4 @@
-"""Where the data sets come from: their collections, fetching them, and whether a file on disk is right."""
+"""Where the data sets come from, how they are downloaded, and whether a file on disk is the right one."""
 
 import gzip
 import hashlib
@@ -18,7 +18,7 @@ from unskew.experiments.datasets import DATASETS, FILES, Synthetic, read, search
 from unskew.writing import put_bytes, unwritable
 
 TIMEOUT = 20.0
-"""Seconds a server has to answer."""
+"""The number of seconds to wait for a server's answer."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Collection:
     """A public collection of data sets."""
 
     base: str
-    """What the addresses of its files begin with."""
+    """The beginning of the addresses of its files."""
     licence: str
 
 
@@ -43,15 +43,15 @@ COLLECTIONS = {
 
 @dataclass(frozen=True)
 class Origin:
-    """What a collection holds of one data set."""
+    """The files of one data set in a collection."""
 
     collection: str
     downloads: tuple[str, ...]
-    """Files below the collection's base; ours holds their rows one after the other."""
+    """Files below the collection's base; our file has their rows, one file after the other."""
     values: str
     """sha256 of the rows used: their features, then their labels in {-1, +1}, as 8-byte little-endian floats."""
     member: str = ""
-    """The file wanted, where the download is a zip archive."""
+    """The file to extract, if the download is a zip archive."""
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ ORIGINS = {
 
 @dataclass(frozen=True)
 class Card:
-    """What is known of a data set, and where its file was found. The synthetic one has no file."""
+    """What is known about a data set, and where its file was found. The synthetic one has no file."""
 
     name: str
     rows: int
@@ -116,7 +116,7 @@ BROKEN, MISSING = "broken", "not here"
 
 @dataclass(frozen=True)
 class Checked:
-    """What a data set's file was found to be."""
+    """The result of checking a data set's file."""
 
     name: str
     path: Path | None
@@ -142,7 +142,7 @@ def _card(name: str, data_dir: str | Path | None) -> Card:
 
 
 def with_file(names: Iterable[str]) -> list[str]:
-    """These data sets, or all that have a file; refused are names that have none."""
+    """These data sets, or all that have a file; names without a file are refused."""
     chosen = list(dict.fromkeys(names)) or list(FILES)
     for name in chosen:
         if name not in DATASETS:
@@ -158,9 +158,9 @@ def find(name: str, folders: Iterable[Path]) -> Path | None:
 
 
 def verify(name: str, path: Path | None, *, whole: bool = True) -> Checked:
-    """Compare a file with what is known: its checksum, and by reading it whole its rows, features and values.
+    """Compare a file with what is known about it: its checksum, then its rows, features and values.
 
-    With `whole=False` a right checksum is enough.
+    With `whole=False`, a correct checksum is enough.
     """
     file = FILES[name]
     if path is None:
@@ -191,10 +191,10 @@ def verify(name: str, path: Path | None, *, whole: bool = True) -> Checked:
 def fetch(
     name: str, to: str | Path | None = None, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> tuple[Checked, bool]:
-    """Download a data set into the folder `to`, else the user's cache, and say whether that was needed.
+    """Download a data set into the folder `to`, or the user's cache, and say whether that was necessary.
 
-    A file that is there and not broken is left alone. Downloads that lie in the folder already, put
-    there by hand, are taken instead of the network's. The file appears whole or not at all.
+    A file that is there and not broken is left alone. A download that somebody has put into the folder by hand is used
+    in place of the network. The file is written whole or not at all.
     """
     folders = search_path() if to is None else [Path(to)]
     folder, there = folders[-1], find(name, folders)
@@ -218,7 +218,7 @@ def fetch(
 
 
 def _raw(name: str, url: str, folder: Path, progress: Callable[[int, int], None]) -> tuple[str, bytes]:
-    """The download as it is and where it came from: the folder, if it was put there by hand, else the network."""
+    """The download and where it came from: the folder, if it was put there by hand, otherwise the network."""
     import pooch
 
     by_hand = folder / url.rpartition("/")[2]
@@ -227,7 +227,7 @@ def _raw(name: str, url: str, folder: Path, progress: Callable[[int, int], None]
     content = io.BytesIO()
     try:
         pooch.HTTPDownloader(progressbar=_Bar(progress), timeout=TIMEOUT)(url, content, None)
-    except OSError as error:  # every error of the library that downloads is one
+    except OSError as error:  # the base of all errors of the library that downloads
         raise InputError(
             f"data set {name!r}: {url} cannot be downloaded ({_reason(error)}). Download it by other means, put it "
             f"as {by_hand.name} into the folder {folder}, and run the command again."
@@ -240,11 +240,11 @@ def _reason(error: OSError) -> str:
     if response is not None:
         return f"the server answered {response.status_code}"
     named = {"ConnectionError": "no connection", "ConnectTimeout": "no connection", "ReadTimeout": "no answer"}
-    return named.get(type(error).__name__, "it broke off")
+    return named.get(type(error).__name__, "the download stopped early")
 
 
 class _Bar:
-    """What the downloader reports to, in bytes."""
+    """Receives the downloader's progress, in bytes."""
 
     total = 0
 
@@ -264,7 +264,7 @@ class _Bar:
 
 
 def _rows(name: str, source: str, raw: bytes) -> bytes:
-    """The rows in a download: unpacked, lines ended by a newline alone."""
+    """The rows in a download, unpacked, with a newline character at the end of every line."""
     member = ORIGINS[name].member
     if member:
         try:

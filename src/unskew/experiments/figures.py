@@ -1,6 +1,6 @@
-"""The pages of curves, one a policy, and the picture of AUC ratios beside the paper's: legible in grey, at A4.
+"""The pages of curves, one per policy, and the figure of AUC ratios beside the paper's, for A4 and black-and-white.
 
-Every picture is returned as bytes that depend on the results alone: no date, no version, no random name.
+Every figure is returned as bytes that depend only on the results: no date, no version, no random name.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a curve is worth: the area under it, and the labels it takes to get as far as another."""
+"""Measures of a curve: the area under it, and the number of labels that it takes to reach a given error."""
 
 from typing import TypeAlias
 
@@ -12,10 +12,10 @@ Runs: TypeAlias = NDArray[np.float64]
 
 
 def auc(labels: Floats, errors: Floats, budget: float) -> float:
-    """The area under a mean curve over [0, 2 (B + 1)]: linear up to the budget B, flat from there on.
+    """The area under a mean curve over [0, 2 (B + 1)]: linear up to the budget B, and constant after it.
 
-    The text sums trapezoids up to wherever a method stops buying; without a common range the least
-    sum belongs to a setting that buys nothing (protocol.md).
+    The text sums trapezoids up to the point where a method stops buying. Without a common range, a setting that buys
+    nothing would have the smallest sum (protocol.md).
 
     >>> auc(np.array([0.0, 10.0, 40.0]), np.array([0.5, 0.3, 0.3]), budget=10)
     7.6
@@ -25,7 +25,7 @@ def auc(labels: Floats, errors: Floats, budget: float) -> float:
 
 
 def area_to_budget(labels: Floats, errors: Floats, budget: float) -> float:
-    """The area under a mean curve over [0, B] alone: no extension beyond what was bought.
+    """The area under a mean curve over [0, B] only, without extending it beyond what was bought.
 
     >>> area_to_budget(np.array([0.0, 10.0, 40.0]), np.array([0.5, 0.3, 0.3]), budget=10)
     4.0
@@ -34,7 +34,7 @@ def area_to_budget(labels: Floats, errors: Floats, budget: float) -> float:
 
 
 def error_at(labels: Floats, errors: Floats, budget: float) -> float:
-    """The error of a mean curve where it has bought so many labels.
+    """The error of a mean curve at this number of labels.
 
     >>> error_at(np.array([0.0, 10.0]), np.array([0.5, 0.25]), 5)
     0.375
@@ -43,7 +43,7 @@ def error_at(labels: Floats, errors: Floats, budget: float) -> float:
 
 
 def _up_to(labels: Floats, errors: Floats, budget: float) -> tuple[Floats, Floats]:
-    """The error at the budget and the area up to it, along the last axis; flat beyond the last point."""
+    """The error at the budget and the area up to it, along the last axis; constant after the last point."""
     order = np.argsort(labels, axis=-1, kind="stable")  # points with equal labels stay in order of horizon
     x, e = np.take_along_axis(labels, order, -1), np.take_along_axis(errors, order, -1)
     x0, x1, e0, e1 = x[..., :-1], x[..., 1:], e[..., :-1], e[..., 1:]
@@ -58,7 +58,7 @@ def _up_to(labels: Floats, errors: Floats, budget: float) -> tuple[Floats, Float
 
 
 def labels_to_reach(labels: Floats, errors: Floats, target: float) -> float:
-    """The fewest labels at which the mean curve is at or below the target; infinity where it never is.
+    """The fewest labels at which the mean curve is at or below the target; infinity if it never is.
 
     >>> labels_to_reach(np.array([0.0, 10.0]), np.array([0.5, 0.25]), 0.375)
     5.0
@@ -76,7 +76,7 @@ def labels_to_reach(labels: Floats, errors: Floats, target: float) -> float:
 
 
 def bootstrap(runs: Runs, budget: float, draws: NDArray[np.int64], *, whole: bool = True) -> Floats:
-    """The area of the mean curve of each resample; `draws` holds one row of repeat numbers a resample.
+    """The area of the mean curve of each resample; `draws` has one row of repeat numbers per resample.
 
     Pass the same draws for two methods of a cell to pair them: repeat r is the same split for both.
     """

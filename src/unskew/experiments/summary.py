@@ -1,7 +1,7 @@
 """From results to small frames: areas, labels needed, and which differences between methods are clear.
 
-Intervals are percentiles of a bootstrap over repeats. Repeat r is the same split for every method and
-policy of a data set, so one data set's methods are resampled together and their ratios are paired.
+Intervals are percentiles of a bootstrap over repeats. Repeat r uses the same split for every method and policy of a
+data set. So the methods of one data set are resampled together, and their ratios are paired.
 """
 
 import json

@@ -30,7 +30,7 @@ PAIR_HEADINGS = (
 
 @dataclass(frozen=True)
 class Entry:
-    """What a table says of one data set, policy and method."""
+    """What a table says about one data set, policy and method."""
 
     auc: float
     se: float
@@ -42,7 +42,7 @@ Row = tuple[str, list[Entry | None]]
 
 
 def auc_table(summary: Summary, policy: str) -> list[Row]:
-    """One row a data set, one entry a method; None where there is no result."""
+    """One row per data set, one entry per method; None if there is no result."""
     found: dict[tuple[str, str], Entry] = {
         (cell["dataset"], cell["method"]): Entry(cell["auc"], cell["auc_se"], cell["least"], setting_text(cell))
         for cell in summary.cells.filter(pl.col("policy") == policy).iter_rows(named=True)
@@ -51,7 +51,7 @@ def auc_table(summary: Summary, policy: str) -> list[Row]:
 
 
 def setting_text(cell: dict[str, Any]) -> str:
-    """The chosen parameters, in words; the bare record of an outside method."""
+    """The chosen parameters in words; for a method from outside, as recorded."""
     if cell["eta"] is None:
         return str(cell["setting"]).strip("{}").replace('"', "")
     C = "" if cell["C"] is None else f"C = {cell['C']:g}, "
@@ -76,7 +76,7 @@ def pair_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 def best_text(summary: Summary) -> str:
-    """In how many cells each method is the best of all, ours and the paper's."""
+    """The number of cells in which each method is best, ours and the paper's."""
     cells = summary.standings["cells"][0]
     ours = ", ".join(f"{name} {best}" for name, best in summary.standings.select("method", "best").iter_rows())
     printed = summary.standings.drop_nulls("paper_best").select("method", "paper_best")
@@ -124,7 +124,7 @@ LATEX_HEAD = r"""% \input this file in a document that has \usepackage{booktabs}
 
 
 def latex(summary: Summary) -> str:
-    """All tables as LaTeX floats, to be compiled alone or taken into a document."""
+    """All tables as LaTeX floats, to be compiled alone or included in a document."""
     parts = [LATEX_HEAD]
     for policy in summary.policies:
         body = [[_escaped(name), *map(_latex_entry, row)] for name, row in auc_table(summary, policy)]

@@ -1,4 +1,4 @@
-"""The methods, and the one loop that drives them. Names are loaded on first use."""
+"""The methods, and the one loop that drives them. Classes and functions are imported on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

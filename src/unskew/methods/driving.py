@@ -1,4 +1,4 @@
-"""Driving a method with an oracle that knows all labels: simulations and notebooks."""
+"""Drive a method with an oracle that knows all labels, for simulations and notebooks."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,9 +18,9 @@ Signs = Callable[[NDArray[np.intp]], Floats]
 
 
 def stream_rounds(method: StreamMethod, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, n: int) -> Iterator[int]:
-    """Run over the first n rows of a checked stream, yielding the rows seen: 0 at the warm start, then each round's.
+    """Run over the first n rows of a checked stream; yield the number of rows seen at the warm start and every round.
 
-    The oracle is given positions in the stream and answers with their labels as +1.0 and -1.0.
+    The oracle takes positions in the stream and returns their labels as +1.0 and -1.0.
     """
     method.start_checked(log, n)
     seen = 0
@@ -33,7 +33,7 @@ def stream_rounds(method: StreamMethod, log: LoggedData, X: Rows, q0: Floats, or
 
 
 def pool_rounds(method: PoolMethod, log: LoggedData, X: Rows, q0: Floats, oracle: Signs, budget: int) -> Iterator[int]:
-    """Spend a budget on a checked pool in growing batches, yielding the labels bought: 0 at the warm start."""
+    """Spend a budget on a checked pool in growing batches; yield the number of labels bought, 0 at the warm start."""
     method.start_checked(log, MemoryPool(X), q0)
     yield 0
     for k in pool_batches(min(budget, len(q0))):
@@ -42,7 +42,7 @@ def pool_rounds(method: PoolMethod, log: LoggedData, X: Rows, q0: Floats, oracle
 
 
 def pool_batches(budget: int) -> Iterator[int]:
-    """5 labels, then a third more each time, up to a twelfth of the budget.
+    """The sizes of the batches: 5 labels, then a third more each time, up to a twelfth of the budget.
 
     >>> list(pool_batches(60)), sum(pool_batches(731))
     ([5, 7, 10, 10, 10, 10, 8], 731)
@@ -63,8 +63,8 @@ def run(
 ) -> StreamMethod:
     """Run a method over a whole stream `(X, q0)` and return it, trained.
 
-    `oracle` is a function from stream positions to labels, or simply all the stream's labels: only
-    those asked for are looked at. No further round begins once more than `budget` labels were bought.
+    `oracle` is a function from stream positions to labels, or an array with all the stream's labels, of which only
+    those asked for are used. No further round begins once more than `budget` labels have been bought.
 
     >>> import numpy as np
     >>> from unskew import LoggedData, Passive
@@ -88,7 +88,7 @@ def run(
         known = np.asarray(oracle)
         if known.ndim != 1 or len(known) < len(q0):
             raise InputError(
-                f"the oracle must have one label for each of {len(q0)} stream rows; got shape {known.shape}. "
+                f"the oracle must have one label for each of the {len(q0)} stream rows; got shape {known.shape}. "
                 "Pass all labels, or a function from positions to labels."
             )
         ask = known.__getitem__
@@ -97,7 +97,7 @@ def run(
         labels = np.asarray(ask(asked))
         if labels.shape != asked.shape:
             raise InputError(
-                f"the oracle must answer one label for each of {len(asked)} rows; got shape {labels.shape}. "
+                f"the oracle must return one label for each of the {len(asked)} rows; got shape {labels.shape}. "
                 "Keep the order of the positions."
             )
         return signs(labels, log.classes)

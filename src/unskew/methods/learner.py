@@ -1,4 +1,4 @@
-"""What `Unskew` on a pool and on a stream share: a model that learns from every label so far, each with its weight."""
+"""The common part of `Unskew` on a pool and on a stream: a model fitted to every label so far, each with a weight."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -11,18 +11,13 @@ from threadpoolctl import ThreadpoolController
 from unskew.methods.loop import Method
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.belief import Belief
-from unskew.models.classifiers import check_classifier, margins
+from unskew.models.classifiers import check_classifier
 from unskew.models.committee import BootstrapCommittee
-from unskew.models.cross_fitting import cross_fitted_margins
-from unskew.models.laplace import leave_one_out
 from unskew.rows import Floats, Ints, Rows, stack
 from unskew.sampling import weights
 
 GROWTH = 1.3
-"""The prior is chosen anew once the number of labels has grown by this factor."""
-
-FOLDS = 5
-"""Models without a closed form judge labelled rows by cross-fitting in this number of folds."""
+"""The prior is chosen again once the number of labels has grown by this factor."""
 
 
 @cache
@@ -31,30 +26,30 @@ def _libraries() -> ThreadpoolController:
 
 
 def one_thread() -> Any:
-    """Linear algebra on one thread: matrices are small, and threads would mostly wait for each other."""
+    """Run linear algebra on one thread: matrices are small, and threads would mostly wait for each other."""
     return _libraries().limit(limits=1, user_api="blas")
 
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """The model, and the labelled rows it was fitted to, the log's first; never changed in place."""
+    """The model and the labelled rows it was fitted to, the log's rows first. It is never changed in place."""
 
     model: Any
     X: Rows
     y: Floats
     q0: Floats
     chosen_at: int
-    """The number of labels when the prior was chosen last."""
+    """The number of labels when the prior was last chosen."""
 
 
 class Learner(Method):
-    """A method whose model is fitted to every label so far; `BayesianLogistic` unless another is given.
+    """A method whose model is fitted to every label so far; the default model is `BayesianLogistic`.
 
     Parameters
     ----------
     model : scikit-learn classifier, optional
-        Learn with this one instead. A committee of copies of it (`BootstrapCommittee`) says how sure it is. Its `fit`
-        takes `sample_weight`.
+        Learn with this classifier instead. A committee of copies of it (`BootstrapCommittee`) measures how sure it is.
+        Its `fit` must take `sample_weight`.
     """
 
     model: Any
@@ -84,7 +79,7 @@ class Learner(Method):
         )
 
     def _fitted(self, known: Learnt) -> Learnt:
-        """The same labels, with the model (ours alone by now) fitted to them."""
+        """The same labels, with the model fitted to them; nobody else holds this model, so it is fitted in place."""
         labels = len(known.y)
         choose = labels >= max(GROWTH * known.chosen_at, 4)
         with one_thread():
@@ -92,7 +87,7 @@ class Learner(Method):
         return Learnt(known.model, known.X, known.y, known.q0, labels if choose else known.chosen_at)
 
     def weights(self, known: Learnt) -> Floats:
-        """What each label counts for: rows that log and rounds have covered thinly count for more."""
+        """The weight of each label: rows that log and rounds have covered thinly count more."""
         logged = int(np.count_nonzero(self.log_.z))
         return weights.thinness(self.log_.q0, known.q0[:logged], known.q0[logged:])
 
@@ -101,11 +96,9 @@ class Learner(Method):
         return self.state_.model.model
 
     def score(self, X: Rows) -> Floats:
-        model = self.model_
         with one_thread():
-            if isinstance(model, BayesianLogistic):
-                return model.decision_function(X)
-            return margins(model, X, self.log_.classes[1])
+            found: Floats = self.state_.model.margin(X)
+            return found
 
     def belief(self, X: Rows) -> Belief:
         with one_thread():
@@ -113,15 +106,13 @@ class Learner(Method):
             return found
 
     def wanted(self, X: Rows, k: int) -> Ints:
-        """The k rows whose labels the model would learn most from."""
+        """The k rows from whose labels the model would learn most."""
         with one_thread():
             found: Ints = self.state_.model.wanted(X, k, self._rng)
             return found
 
     def held_out(self, X: Rows, y: Floats) -> Floats:
-        """In closed form for `BayesianLogistic`, by cross-fitting for other models."""
-        model, v = self.model_, self.weights(self.state_)
-        if isinstance(model, BayesianLogistic):
-            with one_thread():
-                return leave_one_out(model.expand(X), y, v, model.posterior_)
-        return cross_fitted_margins(model, X, y, v, folds=min(FOLDS, len(y)))
+        """Margins without the row's own label: in closed form for `BayesianLogistic`, by cross-fitting otherwise."""
+        with one_thread():
+            found: Floats = self.state_.model.held_out(X, y, self.weights(self.state_))
+            return found

@@ -1,4 +1,4 @@
-"""The one round loop: start, then ask and tell in turn. What a method learnt is one value, which a round replaces."""
+"""The one loop of rounds: start, then ask and tell in turn. All a method has learnt is one value; rounds replace it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from unskew.sampling.propensity import estimated_log
 
 
 class Observed(NamedTuple):
-    """All rows so far: how labels came about, features in `parts`, and the labelled rows in the order of learning."""
+    """All rows so far: the sampling design, features in `parts`, and the labelled rows in the order of learning."""
 
     design: Design
     parts: list[Rows]
@@ -32,19 +32,19 @@ class Observed(NamedTuple):
 
 
 class Method(ABC):
-    """A way to learn from a log and from the labels it buys: the loop that streams and pools share.
+    """A method learns from a log and from the labels it buys. This is the loop that streams and pools share.
 
     Write a method as a subclass of `StreamMethod` or `PoolMethod`. It supplies `warm_start`, `learn`, `model_` and the
-    choice of rows; it knows nothing of oracles, files, databases or plots.
+    choice of rows; it knows nothing about oracles, files, databases or plots.
 
-    `state_` is what the method has learnt: one value that is never changed in place. `warm_start` returns the first,
-    `learn` the next. So a round that cannot be learnt leaves everything as it was, and a copy of a method shares
-    nothing that changes.
+    `state_` holds everything the method has learnt: one value that is never changed in place. `warm_start` returns the
+    first value, `learn` the next. So a round that fails to train leaves everything as it was, and copies of a method
+    share nothing that changes.
 
     Parameters
     ----------
     random_state : int, Generator or None
-        Seeds everything random in the method.
+        Seeds everything that is random in the method.
     """
 
     works_on: ClassVar[str]
@@ -54,10 +54,10 @@ class Method(ABC):
     """Names of the parameters that experiments set: among C, eta, variant and xi0."""
 
     tuned: ClassVar[tuple[str, ...]] = ()
-    """Those of them that experiments choose on tuning repeats."""
+    """Those of `parameters` that experiments choose on tuning repeats."""
 
     saturated: bool = False
-    """Whether a larger C would have changed nothing, so that experiments need not try one."""
+    """Whether a larger C would have changed nothing, so that experiments need not try larger values."""
 
     log_: LoggedData
     state_: Any
@@ -66,7 +66,7 @@ class Method(ABC):
     _pending: Any
     _rng: np.random.Generator
     rounds_: list[Any]
-    """All closed rounds, in order: what was asked, with what probability, and what was answered."""
+    """All closed rounds, in order: the rows asked for, with what probability, and their answers."""
 
     def __init__(self, *, random_state: int | np.random.Generator | None = None) -> None:
         self.random_state = random_state
@@ -77,51 +77,51 @@ class Method(ABC):
 
     @abstractmethod
     def learn(self, batch: Any) -> Any:
-        """The next state: `self.state_` and the labels of an answered round, which is the last of `self.rounds_`."""
+        """The next state, from `self.state_` and an answered round, which is also the last of `self.rounds_`."""
 
     @property
     @abstractmethod
     def model_(self) -> Any:
-        """The present model, a fitted scikit-learn classifier that later rounds do not change."""
+        """The current model, a fitted scikit-learn classifier that later rounds do not change."""
 
     @abstractmethod
     def observed(self) -> Observed:
         """All rows of log, stream and pool, and their labels so far."""
 
-    # What the present model says
+    # What the current model predicts
 
     def infer(self, X: Rows) -> Floats:
-        """The present model's labels for rows, +1.0 or -1.0."""
+        """The labels that the current model predicts for rows, +1.0 or -1.0."""
         return signs(self.model_.predict(X), self.log_.classes)
 
     def score(self, X: Rows) -> Floats:
-        """The present model's margins: positive where it speaks for the positive class."""
+        """The current model's margins: positive where it predicts the positive class."""
         return margins(self.model_, X, self.log_.classes[1])
 
     def belief(self, X: Rows) -> Belief:
-        """The present model's margins, and how sure it is of them; only for models that know."""
+        """The current model's margins and how sure it is of them; only for models that have an uncertainty."""
         raise InputError(
-            f"this needs a model that knows how sure it is; that of {type(self).__name__} does not. Use Unskew."
+            f"this needs a model that knows how sure it is; the model of {type(self).__name__} does not. Use Unskew."
         )
 
     def wanted(self, X: Rows, k: int) -> Ints:
-        """The positions in X of the k rows whose labels the present model would learn most from; where it can tell."""
-        raise InputError(f"{type(self).__name__} cannot rank rows by what their labels would teach. Use Unskew.")
+        """Positions in X of the k rows from whose labels the model would learn most; only for models that can tell."""
+        raise InputError(f"{type(self).__name__} cannot rank rows by how much their labels would teach. Use Unskew.")
 
     def held_out(self, X: Rows, y: Floats) -> Floats:
-        """Margins of all labelled rows, the log's first, each from a model like the present one without its label."""
+        """Margins of all labelled rows, the log's first, each from a model fitted the same way without that label."""
         raise InputError(
-            f"a population error needs margins that do not know the row's own label; {type(self).__name__} has none. "
+            f"a population error needs margins computed without the row's own label; {type(self).__name__} has none. "
             "Give it a method held_out(X, y), or use Unskew."
         )
 
     def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
-        """The present model's classes for new rows: an array, sparse rows, or a frame with the log's columns."""
+        """The current model's classes for new rows: an array, sparse rows, or a frame with the log's columns."""
         self._check_started("predict")
         return np.asarray(self.model_.predict(self.log_.rows_like(X)))
 
     def everyone(self) -> Everyone:
-        """Every row so far with a margin that does not know the row's own label: what `error` rests on."""
+        """Every row so far with a margin computed without the row's own label; `error` is based on these."""
         self._check_started("error")
         seen = self.observed()
         held_out = self.held_out(seen.X, seen.y)
@@ -130,17 +130,17 @@ class Method(ABC):
         )
 
     def scores(self, seen: Observed) -> Floats:
-        """The present model's margins of all rows, part after part."""
+        """The current model's margins for all rows, one part after the other."""
         return np.concatenate([self.score(part) for part in seen.parts])
 
     def error(
         self, measure: str = "error", *, estimator: str = "dr", interval: str = "wald", level: float = 0.95
     ) -> PopulationEstimate:
-        """The present model's error on the whole population, or another measure of it, with an interval.
+        """The current model's error on the whole population, or another measure, with an interval.
 
-        Rows of a pool count by the design of the rounds that asked for them. Rows of a stream count as further rows of
-        the log, each with the probability with which it was asked for; all of these must be above 0. Labelled rows are
-        judged by margins that do not know their own label (`held_out`).
+        Rows of a pool are weighted by the design of the rounds that asked for them. Rows of a stream count as further
+        rows of the log, each with the probability with which it was asked for, which must be above 0. Labelled rows are
+        judged by margins computed without their own label (`held_out`).
 
         Parameters
         ----------
@@ -165,24 +165,24 @@ class Method(ABC):
 
     @property
     def pending(self) -> Any:
-        """The open round, asked for and not answered yet; None if there is none."""
+        """The open round, which was asked and is not answered yet; None if there is none."""
         return getattr(self, "_pending", None)
 
     def adopt(self, batch: Any) -> Self:
-        """Learn a round that was asked and answered elsewhere, its labels in it already.
+        """Learn from a round that was asked and answered elsewhere and already holds its labels.
 
-        So a campaign goes on from its ledger, in another process or on another machine.
+        This is how a campaign continues from its ledger, in another process or on another machine.
         """
         self._check_started("adopt")
         self._close(batch)
         return self
 
     def reseed(self, random_state: Any) -> None:
-        """Draw what later asks draw at random from here: after `adopt`, each round needs randomness of its own."""
+        """Seed the random draws of later rounds: after `adopt`, each round needs randomness of its own."""
         self._rng = np.random.default_rng(random_state)
 
     def report(self) -> str:
-        """What was done, in one line, and where the propensities came from.
+        """One line that says what was done and where the propensities came from.
 
         >>> from unskew import LoggedData, Passive
         >>> log = LoggedData([[-1.0], [1.0], [2.0]], [0, 1, None], q0=[0.5, 0.5, 0.2], q0_estimated=True)
@@ -215,11 +215,11 @@ class Method(ABC):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         if hasattr(self, "_rng"):
-            twin._rng = deepcopy(self._rng)  # else each would move the other's draws
+            twin._rng = deepcopy(self._rng)  # otherwise each would change the other's draws
         return twin
 
     def _begin(self, log: LoggedData, **facts: Any) -> None:
-        """Start over from a log; where the warm start fails, everything is as before."""
+        """Start again from a log; if the warm start fails, everything stays as it was."""
         with self._all_or_nothing():
             self.__dict__.update(facts)
             self.log_, self.labels_, self.rounds_, self._pending = log, 0, [], None
@@ -227,7 +227,7 @@ class Method(ABC):
             self.state_ = self.warm_start()
 
     def _close(self, batch: Any) -> None:
-        """Learn from an answered round; where that fails, everything is as before, and the round is still open."""
+        """Learn from an answered round; if that fails, everything stays as it was, and the round stays open."""
         with self._all_or_nothing():
             self.labels_ += len(batch.bought.y)
             self.rounds_ = [*self.rounds_, batch]
@@ -236,7 +236,7 @@ class Method(ABC):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Undo what the block did if it fails: attributes hold values that are replaced, only generators move."""
+        """Undo what the block did if it fails: attributes are replaced as a whole, only generators change in place."""
         before, rng = self.__dict__.copy(), getattr(self, "_rng", None)
         moved = None if rng is None else rng.bit_generator.state
         try:
@@ -249,7 +249,7 @@ class Method(ABC):
             raise
 
     def _answers(self, labels: Any, positions: Ints) -> tuple[NDArray[Any], Bools]:
-        """Labels for the rows asked, in their order, and which of them are missing."""
+        """Labels for the rows that were asked for, in their order, and which of them are missing."""
         if hasattr(labels, "keys"):
             wanted = positions.tolist()
             for position in labels:
@@ -257,30 +257,30 @@ class Method(ABC):
                     raise InputError(f"row {position!r} was not asked for. Answer the rows that ask returned.")
             for position in wanted:
                 if position not in labels:
-                    raise InputError(f"row {position} was asked for and has no label. Say None to skip it.")
+                    raise InputError(f"row {position} was asked for and has no label. Pass None to skip it.")
             labels = [labels[position] for position in wanted]
         values = column_values(labels) if hasattr(labels, "to_numpy") else labels
         if np.shape(values) != positions.shape:
             raise InputError(
                 f"tell needs one label for each of the {len(positions)} rows asked; got shape {np.shape(values)}. "
-                "Keep the order that ask returned."
+                "Keep the order in which ask returned them."
             )
         column = as_column(values, "labels", len(positions))
         return column, missing(column)
 
     def _open_round(self) -> Any:
         if self.pending is None:
-            raise InputError("tell came without an open ask. Call ask first.")
+            raise InputError("tell was called without an open round. Call ask first.")
         return self.pending
 
     def _check_turn(self) -> None:
         self._check_started("ask")
         if self.pending is not None:
-            raise InputError("ask came twice without tell. Answer the open round with tell(labels) first.")
+            raise InputError("ask was called twice without tell. Answer the open round with tell(labels) first.")
 
     def _check_started(self, what: str) -> None:
         if not hasattr(self, "log_"):
-            raise InputError(f"{what} came before start. Call start first.")
+            raise InputError(f"{what} was called before start. Call start first.")
 
     def _origin(self) -> str:
         return "estimated from the log" if self.log_.q0_estimated else "given"
@@ -289,9 +289,9 @@ class Method(ABC):
 def as_log(
     log: Any, label: str | None, propensity: str | float | None, random_state: int | np.random.Generator | None
 ) -> LoggedData:
-    """A log as methods take it: `LoggedData` as it is, or a frame with the names of its columns.
+    """The log as `LoggedData`: passed on if it is that already, or read from a frame by the names of its columns.
 
-    Propensities that a frame does not have are estimated from it (`unskew.sampling.propensity`).
+    If no propensities are given for a frame, they are estimated from it (`unskew.sampling.propensity`).
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"income": [1.0, 2.0, 3.0], "paid": [1, None, 0], "q0": [0.9, 0.2, 0.5]})
@@ -300,14 +300,14 @@ def as_log(
     """
     if isinstance(log, LoggedData):
         if label is not None or propensity is not None:
-            raise InputError("label= and propensity= name columns of a frame; the log is LoggedData. Leave them out.")
+            raise InputError("label= and propensity= name columns of a frame; got LoggedData. Leave them out.")
         return log
     if not is_frame(log):
         raise InputError(
             f"the log must be LoggedData or a frame; got {type(log).__name__}. Make one with LoggedData(X, y, q0=...)."
         )
     if label is None:
-        raise InputError("a frame needs the name of its column of labels. Pass label=.")
+        raise InputError("a frame needs the name of its label column. Pass label=.")
     if propensity is not None:
         return LoggedData.from_frame(log, label=label, propensity=propensity)
     bare = LoggedData.from_frame(log, label=label, propensity=1.0)

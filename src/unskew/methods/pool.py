@@ -17,10 +17,10 @@ from unskew.sampling.policies import Policy
 from unskew.sampling.propensity import read_off
 
 LOOK_AT = 50_000
-"""Of a larger pool, each round looks at this number of rows, drawn afresh."""
+"""In a larger pool, each round considers only this number of rows, drawn again each time."""
 
 JUDGE = 100_000
-"""Of a larger pool, estimates judge this number of rows, drawn at random, and let them stand for all."""
+"""In a larger pool, estimates score this number of rows, drawn at random, which stand for all the others."""
 
 
 class PoolMethod(Method):
@@ -34,16 +34,16 @@ class PoolMethod(Method):
         method.error()               # on everyone, with an interval
         method.predict(new)
 
-    A round takes rows that are **chosen**, to learn from them, and rows that are **drawn** at random from all the
-    others. Estimates for the population rest on the drawn ones.
+    A round consists of rows that are **chosen** to learn from them, and of rows that are **drawn** at random from all
+    the others. Estimates for the population are based on the drawn rows.
 
-    A subclass supplies `warm_start`, `wanted`, `learn` and `model_`; most are subclasses of `Unskew` that change
-    `wanted` alone.
+    A subclass supplies `warm_start`, `wanted`, `learn` and `model_`; most are subclasses of `Unskew` that only change
+    `wanted`.
 
     Parameters
     ----------
     drawn : float in [0, 1)
-        The share of all labels that is spent on rows drawn at random.
+        The share of all labels that are spent on rows drawn at random.
     random_state : int, Generator or None
     """
 
@@ -58,12 +58,12 @@ class PoolMethod(Method):
     def __init__(self, *, drawn: float = 0.1, random_state: int | np.random.Generator | None = None) -> None:
         super().__init__(random_state=random_state)
         if not 0.0 <= drawn < 1.0:
-            raise InputError(f"drawn must be in [0, 1); got {drawn}. The share 0.1 is a good start.")
+            raise InputError(f"drawn must be in [0, 1); got {drawn}. A good first value is 0.1.")
         self.drawn = drawn
 
     @abstractmethod
     def wanted(self, X: Rows, k: int) -> Ints:
-        """The positions in X of the k rows whose labels are wanted most."""
+        """The positions in X of the k rows whose labels are most useful."""
 
     def start(
         self,
@@ -83,11 +83,11 @@ class PoolMethod(Method):
         pool : array, sparse rows or frame
             The rows that may be asked for, with the log's features.
         q0 : array, optional
-            The logging propensities of the pool's rows. Where left out they are the frame's column `propensity` if it
-            has one, else read off the log's by a tree. They decide what labels count for when the model learns;
-            error estimates do not use them.
+            The logging propensities of the pool's rows. If left out, they are taken from the frame's column
+            `propensity`, or if it has none, predicted by a tree fitted to the log's propensities. They decide how much
+            labels count when the model learns; error estimates do not use them.
         label, propensity : str, optional
-            Columns of the log's frame; propensities that are not there are estimated.
+            Columns of the log's frame. Without `propensity`, the propensities are estimated.
         """
         known = as_log(log, label, propensity, None)
         if isinstance(pool, (int, np.integer)):
@@ -105,16 +105,16 @@ class PoolMethod(Method):
         return self
 
     def start_checked(self, log: LoggedData, pool: MemoryPool, q0: Floats | None = None) -> None:
-        """`start` for a log and a pool that were checked already."""
+        """`start` for a log and a pool that have already been checked."""
         self._begin(log, pool_=pool, _pool_q0=q0, _asked=np.zeros(0, dtype=np.int64), _read_off=None)
 
     @property
     def left(self) -> int:
-        """The number of rows of the pool that were never asked for."""
+        """The number of rows of the pool that have not been asked for."""
         return len(self.pool_) - len(self._asked)
 
     def ask(self, k: int = 20) -> Asked:
-        """Pick k rows of the pool that were never asked for; answer them with `tell`."""
+        """Pick k rows of the pool that have not been asked for; answer them with `tell`."""
         self._check_turn()
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             raise InputError(f"k must be a whole number of rows; got {k!r}. Pass an int.")
@@ -124,13 +124,13 @@ class PoolMethod(Method):
         return Asked(batch.positions, batch.p, batch.drawn, self.pool_.values)
 
     def ask_checked(self, k: int) -> PoolRound:
-        """`ask` for a number that was checked already."""
+        """`ask` for a number that has already been checked."""
         left = np.setdiff1d(np.arange(len(self.pool_)), self._asked, assume_unique=True)
         batch = self._pending = self.pick(left, k)
         return batch
 
     def pick(self, left: Ints, k: int) -> PoolRound:
-        """Pick k of the rows at the positions `left`: some chosen, some drawn from the others, each with its chance."""
+        """Pick k of the rows at positions `left`, with probabilities: some chosen, some drawn from the others."""
         n = len(left)
         before = sum(int(np.count_nonzero(batch.drawn & batch.known)) for batch in self.rounds_)
         due = int(self.drawn * (self.labels_ + k)) - before
@@ -145,13 +145,13 @@ class PoolMethod(Method):
 
     @property
     def knows_labels(self) -> bool:
-        """Whether there is any label to choose rows by; until then all are drawn."""
+        """Whether there is any label to choose rows by; until then all rows are drawn at random."""
         return self.labels_ > 0 or bool(self.log_.z.any())
 
     def tell(self, labels: ArrayLike | Any) -> Self:
-        """Answer the open round: a label for each row, in the order of `ask` or as {position: label}; None skips it.
+        """Answer the open round: one label per row, in the order of `ask` or as {position: label}. None skips a row.
 
-        A skipped row is not asked for again. Estimates count it as lost by chance: whether a row is skipped must not
+        A skipped row is not asked for again. Estimates treat it as lost by chance, so whether a row is skipped must not
         depend on its label.
         """
         batch = self._open_round()
@@ -162,7 +162,7 @@ class PoolMethod(Method):
         return self
 
     def tell_checked(self, y: Floats) -> None:
-        """`tell` for answers that are +1.0, -1.0, or 0 for a skip."""
+        """`tell` for answers given as +1.0 and -1.0, or 0 for a skipped row."""
         batch = self._open_round()
         with self._all_or_nothing():
             self._asked = np.concatenate((self._asked, batch.positions))
@@ -190,14 +190,14 @@ class PoolMethod(Method):
         )
 
     def scores(self, seen: Observed) -> Floats:
-        """Margins of all rows. Of a large pool some rows are judged, and each other is taken to be like one of them.
+        """Margins of all rows. In a large pool only a sample is scored; any other row gets the margin of a scored one.
 
-        That moves the mean of what the model expects by 0.001 or so. Labelled rows are always judged themselves.
+        This changes the mean of what the model expects by about 0.001. Labelled rows always get their own margins.
         """
         n = len(self.pool_)
         if n <= JUDGE:
             return super().scores(seen)
-        rng = np.random.default_rng(0)  # the same rows each time: what changes between rounds is the model
+        rng = np.random.default_rng(0)  # the same rows each time, so that only the model changes between rounds
         judged = np.sort(rng.choice(n, JUDGE, replace=False))
         found = self.score(self.pool_.features(judged))
         margin = found[rng.integers(JUDGE, size=n)]
@@ -205,7 +205,7 @@ class PoolMethod(Method):
         return np.concatenate([self.score(self.log_.X), margin])
 
     def q0_at(self, positions: Ints, X: Rows) -> Floats:
-        """Logging propensities of rows of the pool: as given, else read off the log's."""
+        """Logging propensities of rows of the pool: as given, or predicted from the log's propensities."""
         if self._pool_q0 is not None:
             return np.asarray(self._pool_q0[positions])
         if self._read_off is None:

@@ -1,6 +1,6 @@
 """Every method by name, in one place: commands, experiments, campaigns and contract tests read this table.
 
-Nothing is imported until a method is asked for, so the command line can list names without waiting for them.
+A method's module is imported only when the method is needed, so the command line can list names without delay.
 """
 
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a method lives and what it works on."""
+    """The module of a method, and what it works on."""
 
     module: str
     works_on: str
     """``"stream"`` or ``"pool"``."""
     of_paper: bool = False
-    """One of the four methods that the paper compares."""
+    """Whether it is one of the four methods that the paper compares."""
     in_experiments: bool = True
-    """Can be run by name alone; `ExactIDBAL` needs a finite class of classifiers first."""
+    """Whether it can be run by name alone; `ExactIDBAL` also needs a finite class of classifiers."""
 
 
 REGISTRY: dict[str, Entry] = {
@@ -46,14 +46,14 @@ POOL_METHODS = tuple(name for name, entry in REGISTRY.items() if entry.works_on 
 
 
 def method_named(name: str, among: tuple[str, ...] = EXPERIMENT_METHODS) -> "type[Method]":
-    """The class of that name, or one of your own given as ``module:Class``.
+    """The method class of that name, or a class of your own given as ``module:Class``.
 
     Parameters
     ----------
     name : str
         A name in this table, or ``module:Class`` with the module's folder on PYTHONPATH.
     among : tuple of str
-        The names that are allowed here. A class of your own is the caller's to check further.
+        The names that are allowed here. The caller may have to check a class of your own further.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a round is: a batch of rows on its way through the loop, of a stream or of a pool."""
+"""Rounds: a round is a batch of rows, of a stream or of a pool, on its way through the loop."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unskew.rows import Bools, Floats, Ints, Rows, take
 
 CHOSEN, DRAWN = "chosen", "drawn"
-"""Why a row is asked for: to learn from it, or at random, with a known probability, to measure by it."""
+"""Why a row is asked for: chosen to learn from it, or drawn at random with a known probability to measure the error."""
 
 
 class Bought(NamedTuple):
@@ -30,15 +30,15 @@ class StreamRound:
     ----------
     X, q0 : one row and one propensity for each row of the batch
     y : array
-        The labels that the present model infers; once answered, the queried ones are the true labels.
+        The labels that the current model infers; once the round is answered, queried rows have their true labels.
     queried : array of bool
-        The rows whose label is asked for.
+        The rows whose labels are asked for.
     kept : array of bool
-        The rows that enter training at all, Q_k(x) = 1.
+        The rows that are used for training at all, Q_k(x) = 1.
     p : array
         The probability with which each row was asked for, 0 where it could not have been.
     plan : object
-        Whatever the method decided in `choose` and needs again in `learn`.
+        Whatever the method decides in `choose` and needs again in `learn`.
     """
 
     X: Rows
@@ -50,7 +50,7 @@ class StreamRound:
     plan: Any = None
 
     def answered(self, y: Floats) -> Self:
-        """The same round with the labels of its queried rows."""
+        """The same round, with the labels of its queried rows filled in."""
         labels = self.y.copy()
         labels[self.queried] = y
         return replace(self, y=labels)
@@ -70,11 +70,11 @@ class PoolRound:
         Where the rows are in the pool.
     X, q0 : one row and one propensity for each
     p : array
-        The probability with which each row was asked for: 1 if it was chosen, the chance of the draw if it was drawn.
+        The probability with which each row was asked for: 1 if it was chosen, that of the draw if it was drawn.
     drawn : array of bool
         Which rows were drawn at random.
     rest : int
-        The number of rows they were drawn from.
+        The number of rows from which they were drawn.
     y : array
         Labels, +1.0 or -1.0; 0 where the row was skipped or is not answered yet.
     """
@@ -88,7 +88,7 @@ class PoolRound:
     y: Floats
 
     def answered(self, y: Floats) -> Self:
-        """The same round with its labels, 0 for a row that was skipped."""
+        """The same round with its labels filled in; 0 for a row that was skipped."""
         return replace(self, y=y)
 
     @property
@@ -110,11 +110,11 @@ class AskedRow(NamedTuple):
     reason: str
     """``"chosen"`` or ``"drawn"``."""
     values: Any
-    """The row as the pool has it: of a frame a dict by column, else an array."""
+    """The row as it is in the pool: a dict by column if the pool is a frame, otherwise an array."""
 
 
 class Asked:
-    """The rows that `ask` wants labels for: a sequence of `AskedRow`; as an array, their positions in the pool.
+    """The rows that `ask` wants labels for: a sequence of `AskedRow`. As an array, it is their positions in the pool.
 
     >>> asked = Asked(np.array([7, 2]), np.array([1.0, 0.1]), np.array([False, True]), lambda position: position)
     >>> [(row.position, row.probability, row.reason) for row in asked]
@@ -154,7 +154,7 @@ class Asked:
 
 
 def shown(values: Any) -> str:
-    """A row in one short line.
+    """A row as one short line of text.
 
     >>> shown({"income": 1.5, "region": "north"}), shown(np.array([0.25, 1.0]))
     ('income=1.5, region=north', '0.25, 1')

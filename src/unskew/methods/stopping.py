@@ -1,4 +1,4 @@
-"""When to stop buying labels: the error is known well enough, or the next labels are expected to bring too little."""
+"""When to stop buying labels: the error is known well enough, or the next labels are expected to gain too little."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ from unskew.models.belief import Belief
 from unskew.rows import Floats, Ints, stack, take
 
 LOOK_AT = 10_000
-"""Of a larger pool, the gain is a mean over this number of rows."""
+"""In a larger pool, the gain is averaged over this number of rows."""
 
 AHEAD = 20
-"""The number of labels ahead whose gain is estimated."""
+"""The gain is estimated for this number of next labels."""
 
 OF_EACH_CLASS = 10
-"""No gain is estimated before this number of labels of either class: until then the model may be sure by mistake."""
+"""No gain is estimated before each class has this number of labels: until then the model may be wrongly sure."""
 
 GAIN = 5e-5
-"""Stop where the next 200 labels are expected to bring less than one point of error, unless told otherwise."""
+"""By default, stop when the next 200 labels are expected to lower the error by less than one percentage point."""
 
 LINK = 8.0 / np.pi
-"""The logistic curve is close to the normal distribution function of this variance."""
+"""The logistic curve is close to the normal distribution function with this variance."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Why buying ends, in words, and the figures behind it."""
+    """The reason to stop buying labels, in words, and the figures behind it."""
 
     reason: str
     labels: int
@@ -43,15 +43,15 @@ class Stop:
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """Says when to stop buying labels; ask it after each `tell`.
+    """Decides when to stop buying labels; call it after each `tell`.
 
     Parameters
     ----------
     width : float, optional
-        Stop when the 95 % interval of the population error is no wider.
+        Stop when the 95 % interval of the population error is no wider than this.
     gain : float, optional
-        Stop when the next labels are expected to lower the error by less, each. Where neither is given, 5e-5: one point
-        of error for 200 labels.
+        Stop when each of the next labels is expected to lower the error by less than this. If neither is given, the
+        gain is 5e-5: one percentage point of error for 200 labels.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class StoppingRule:
 
 
 def _width(method: Method) -> float | None:
-    """How wide the interval of the error is; None while no label came at random, as after a cold start."""
+    """The width of the error's interval; None before the first randomly drawn label, as after a cold start."""
     try:
         found = method.error()
     except NoRandomLabel:
@@ -98,22 +98,23 @@ def _width(method: Method) -> float | None:
 
 
 def expected_gain(method: Method) -> float | None:
-    """By how much each of the next labels is expected to lower the population error; None before 10 of each class.
+    """How much each of the next labels is expected to lower the population error; None before 10 of each class.
 
-    The method's model believes margins to be N(mu, s^2). The rows it would ask for next leave them N(mu', s'^2), where
-    s' is known beforehand and mu' is N(mu, s^2 - s'^2). A row's error falls where mu' has the other sign than mu::
+    In the model's belief, margins are N(mu, s^2). After the labels it would ask for next, they are N(mu', s'^2), where
+    s' is known beforehand and mu' is N(mu, s^2 - s'^2). A row's error falls if mu' has the opposite sign of mu::
 
         gain(x) = Phi(-g) - 2 T(g, h),    g = |mu| / sqrt(c + s^2),   h = sqrt((c + s'^2) / (s^2 - s'^2)),   c = 8 / pi
 
-    with Owen's T and the logistic curve taken as Phi(margin / sqrt(c)). The result is the mean over the pool. Compare
-    it with what a label costs. It is as honest as the model's belief: where the model is too sure, it is too small.
+    Here T is Owen's T function, and the logistic curve is approximated by Phi(margin / sqrt(c)). The result is the mean
+    over the pool. Compare it with the cost of a label. It can only be as good as the model's belief: if the model is
+    too sure, the result is too small.
     """
     seen = method.observed()
     X, labelled = seen.parts[-1], seen.labelled  # the pool
     if seen.design.n:
         labelled = labelled[labelled >= seen.design.m] - seen.design.m
     else:
-        X = stack(seen.parts)  # of a stream, all rows that came by
+        X = stack(seen.parts)  # for a stream, all rows so far
     rows = np.arange(X.shape[0])
     if len(rows) > LOOK_AT:
         rows = np.sort(np.random.default_rng(0).choice(rows, LOOK_AT, replace=False))
@@ -124,15 +125,15 @@ def expected_gain(method: Method) -> float | None:
     k = min(AHEAD, len(new))
     if k == 0:
         return 0.0
-    asked = new[copy(method).wanted(take(X, rows[new]), k)]  # a copy: the method's own draws stay what they were
+    asked = new[copy(method).wanted(take(X, rows[new]), k)]  # a copy, so that the method's own draws do not change
     return float(gains(belief, asked).mean()) / k
 
 
 def gains(belief: Belief, asked: Ints) -> Floats:
-    """By how much the labels of the rows asked for are expected to lower the error at every row.
+    """How much the labels of the asked rows are expected to lower the error at every row.
 
     >>> belief = Belief(np.array([0.0, 0.0, 9.0]), lambda rows: np.eye(3)[:, rows])
-    >>> gains(belief, np.array([0])).round(3).tolist()                # its own row alone: margins are independent
+    >>> gains(belief, np.array([0])).round(3).tolist()                # only its own row: margins are independent
     [0.076, 0.0, 0.0]
     """
     U, mu = belief.root(np.arange(len(belief.mu))), belief.mu

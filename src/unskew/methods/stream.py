@@ -1,4 +1,4 @@
-"""Methods on a stream: rows come by once, in batches, and the method says which of them it wants labels for."""
+"""Methods on a stream: rows arrive once, in batches, and the method decides which of them to label."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class StreamMethod(Method):
         method.start(log, n)         # warm start; n is the number of rows the stream will have
         asked = method.ask(X, q0)    # positions in X whose labels are wanted
         method.tell(labels)          # closes the round and refits: all or nothing
-        method.error()               # on everyone, with an interval, where every row could have been asked for
+        method.error()               # on everyone, with an interval, if every row could have been asked for
 
     A subclass supplies `warm_start`, `choose`, `learn` and `model_`.
     """
@@ -31,10 +31,10 @@ class StreamMethod(Method):
     works_on = "stream"
 
     anytime: bool = True
-    """One run gives the whole curve. False where the method must know n and is run anew for each n."""
+    """Whether one run gives the whole curve. False if the method must know n, so that each n needs a run of its own."""
 
     first_batch: int = 10
-    """The number of rows of the first round; each later one takes twice as many."""
+    """The number of rows of the first round; each later round has twice as many as the one before."""
 
     n_: int
     rounds_: list[StreamRound]
@@ -62,9 +62,9 @@ class StreamMethod(Method):
         log : LoggedData, or a Polars or pandas frame
             Rows with and without a label, and how likely each was to have one.
         n : int, optional
-            The number of rows the stream will have. The log's m where left out.
+            The number of rows that the stream will have; the log's m if left out.
         label, propensity : str, optional
-            Columns of the frame; propensities that are not there are estimated.
+            Columns of the frame. Without `propensity`, the propensities are estimated.
         """
         known = as_log(log, label, propensity, None)
         if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
@@ -76,7 +76,7 @@ class StreamMethod(Method):
         return self
 
     def start_checked(self, log: LoggedData, n: int) -> None:
-        """`start` for a log that is `LoggedData` already."""
+        """`start` for a log that is already `LoggedData`."""
         if n < 1:
             raise InputError(f"n must be at least 1 stream row; got {n}. Pass the length of the stream.")
         self._begin(log, n_=n)
@@ -88,7 +88,7 @@ class StreamMethod(Method):
         return self.ask_checked(rows, propensities(q0, rows.shape[0]))
 
     def ask_checked(self, X: Rows, q0: Floats) -> NDArray[np.intp]:
-        """`ask` for rows that were checked already, as part of a whole stream."""
+        """`ask` for rows that have already been checked, as part of a whole stream."""
         batch = self._pending = self.choose(X, q0)
         return np.flatnonzero(batch.queried)
 
@@ -98,18 +98,18 @@ class StreamMethod(Method):
         values, skipped = self._answers(labels, np.flatnonzero(batch.queried))
         if skipped.any():
             raise InputError(
-                f"a stream needs a label for every row asked; number {int(np.argmax(skipped))} has none. "
-                "Rows of a pool can be skipped: use Unskew with a pool."
+                f"a stream needs a label for every row asked for; got none for number {int(np.argmax(skipped))}. "
+                "Only rows of a pool can be skipped: use Unskew with a pool."
             )
         self.tell_checked(signs(values, self.log_.classes))
         return self
 
     def tell_checked(self, y: Floats) -> None:
-        """`tell` for answers that are +1.0 and -1.0 already, one for each row asked."""
+        """`tell` for answers that are already +1.0 and -1.0, one for each row asked for."""
         self._close(self._open_round().answered(y))
 
     def batch_sizes(self) -> Iterator[int]:
-        """The number of stream rows of each round: the first batch, then twice as many each time, n in all."""
+        """The number of stream rows in each round: the first batch, then twice as many each time, n in total."""
         left, size = self.n_, self.first_batch
         while left > 0:
             yield min(size, left)

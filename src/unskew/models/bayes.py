@@ -17,7 +17,7 @@ from unskew.errors import InputError
 from unskew.models.belief import Belief, Some, at_stake, foremost, pick, settled
 from unskew.models.features import Features
 from unskew.models.inputs import check_finite, check_some_weight, further_rows, training_rows, two_classes
-from unskew.models.laplace import Posterior, posterior
+from unskew.models.laplace import Posterior, leave_one_out, posterior
 from unskew.rows import Floats, Ints, Rows, keys, take
 
 INTERCEPT = 5.0
@@ -174,9 +174,13 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """The expected margin of every row, mu."""
         return self._of_blocks(X, lambda F: self.posterior_.mean(F))
 
+    def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
+        """The margins of the labelled rows of the last `update`, each as if its own label had been left out."""
+        return leave_one_out(self.expand(X), y, v, self.posterior_)
+
     def decision_function(self, X: Any) -> Floats:
         """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`."""
-        return self.margin(X)  # INTERIM
+        return self._of_blocks(X, self._log_odds)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likelier class of every row."""
@@ -185,7 +189,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of both classes, averaged over the posterior of the margin (MacKay 1992)."""
-        positive = expit(self._of_blocks(X, self._log_odds))
+        positive = expit(self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
     def _log_odds(self, F: Floats) -> Floats:

@@ -11,9 +11,13 @@ from sklearn.base import clone
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.belief import Belief, doubtful
 from unskew.models.classifiers import check_classifier, fit_weighted, margins
+from unskew.models.cross_fitting import cross_fitted_margins
 from unskew.rows import Floats, Ints, Rows
 
 MEMBERS = 10
+
+FOLDS = 5
+"""The number of folds in which labelled rows are judged by cross-fitting."""
 
 TIES = 1e-6
 """The size of the random noise that breaks ties: without it, of rows with equal margins the first would be picked."""
@@ -108,6 +112,12 @@ class BootstrapCommittee:
 
     def margin(self, X: Rows) -> Floats:
         """The margin of every row by the fitted classifier."""
-        return margins(self.model, X, self._classes[1])
+        if self._stand_in is not None:
+            return self._stand_in.margin(X)
+        return margins(self._fitted, X, self._classes[1])
 
-    decision_function = margin  # INTERIM
+    def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
+        """The margins of the labelled rows, each by a copy of the classifier that was fitted without it."""
+        if self._stand_in is not None:
+            return self._stand_in.held_out(X, y, v)
+        return cross_fitted_margins(self._fitted, X, y, v, folds=min(FOLDS, len(y)))

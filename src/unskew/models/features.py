@@ -36,8 +36,10 @@ class Features:
             spread = np.sqrt(np.average((rows - self._mean) ** 2, axis=0, weights=v))
         self._spread = np.where(spread > 1e-9 * (1.0 + np.abs(self._mean)), spread, 1.0)
         Z = (rows - self._mean) / self._spread
-        share = None if v is None else v / v.sum()
-        i, j = rng.integers(len(Z), size=(2, 500)) if share is None else rng.choice(len(Z), (2, 500), p=share)
+        i, j = rng.integers(len(Z), size=(2, 500))
+        if v is not None:  # in proportion to the weights; equal weights leave i and j as they are
+            upto = np.cumsum(v) / v.sum()
+            i, j = (np.minimum(np.searchsorted(upto, (at + 0.5) / len(Z)), len(Z) - 1) for at in (i, j))
         distance = np.sqrt(((Z[i] - Z[j]) ** 2).sum(axis=1))
         apart = distance[distance > 0.0]
         self.median = float(np.median(apart)) if apart.size else 1.0

@@ -6,14 +6,14 @@ from unskew.rows import Ints, Rows, is_frame, take
 
 
 class MemoryPool:
-    """Rows that may be asked for, with their features at hand.
+    """Rows that may be asked for, with their features in memory.
 
     Parameters
     ----------
     X : Rows
-        The features of every row, checked already.
+        The features of every row, already checked.
     given : array, sparse rows or frame, optional
-        The pool as the user passed it, so that a row can be shown as she knows it.
+        The pool as the user passed it, so that a row can be shown in its original form.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class MemoryPool:
         return take(self.X, positions)
 
     def values(self, position: int) -> Any:
-        """One row as the user knows it: of a frame a dict by column, else an array of its features."""
+        """One row as the user passed it: a dict by column for a frame, otherwise an array of its features."""
         if is_frame(self._given):
             polars = hasattr(self._given, "row")
             return self._given.row(position, named=True) if polars else self._given.iloc[position].to_dict()

@@ -1,1 +1,1 @@
-"""How labels come about: logging policies, propensities, and what each label counts for."""
+"""How labels come about: logging policies, propensities (probabilities of a label), and importance weights."""

@@ -1,4 +1,4 @@
-"""What a log shows about its propensities, given or estimated."""
+"""What a log shows about its propensities: the probabilities, given or estimated, with which labels were revealed."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -10,12 +10,12 @@ from unskew.data import LoggedData
 from unskew.sampling import weights
 
 BINS = 10
-"""Of the calibration table: about equally many rows in each."""
+"""The number of bins in the calibration table; each holds about the same number of rows."""
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows of about equal q0: how many, their mean q0, and the share of them that was revealed."""
+    """Rows with similar q0: their number, their mean q0, and the share of them that was revealed."""
 
     rows: int
     q0: float
@@ -32,21 +32,22 @@ class Diagnostics:
     q0_estimated : bool
     least_q0 : float
     at_least_q0 : int
-        Rows whose q0 is the least; with a floor, those it raised.
+        The number of rows with the least q0; if a floor was set, the rows that were raised to it.
     below_0_01, below_0_05 : float
-        Share of the rows whose q0 is below 0.01, 0.05.
+        The share of the rows whose q0 is below 0.01, and below 0.05.
     effective_labels : float
-        Kish's effective sample size of the revealed rows under 1/q0.
+        Kish's effective sample size of the revealed rows with weights 1/q0: the number of equally weighted labels that
+        would carry as much information.
     mean_weight : float
         Mean of z/q0 over all m rows; its expectation is 1 under the true Q0.
     interval : pair of float
-        Of the mean: 95 %, normal, with the variance it has if q0 is exact, sum_i (1 - q0_i)/q0_i / m^2.
-        (The sample variance is too small whenever no row of small q0 happens to be revealed.)
+        The 95 % normal interval of that mean, with the variance it has if q0 is exact, sum_i (1 - q0_i)/q0_i / m^2.
+        (The sample variance is too small whenever no row with a small q0 happens to be revealed.)
     bins : tuple of Bin
     calibration_error : float
-        Mean over the rows of |mean q0 - revealed share| of the row's bin.
+        Mean over the rows of |mean q0 - revealed share| in the row's bin.
     calibration_error_by_chance : float
-        What that would be on average if q0 were exact.
+        The average calibration error if q0 were exact.
     """
 
     m: int
@@ -73,7 +74,7 @@ class Diagnostics:
         return asdict(self) | {"one_inside": self.one_inside}
 
     def summary(self) -> list[str]:
-        """The same in lines for a person to read."""
+        """The same as lines of text, for a person to read."""
         low, high = self.interval
         origin = "estimated" if self.q0_estimated else "given"
         return [
@@ -94,7 +95,7 @@ class Diagnostics:
 
 
 def diagnose(log: LoggedData) -> Diagnostics:
-    """Overlap, effective sample size, E[z/q0] = 1 and calibration of the log's propensities.
+    """Check the log's propensities: overlap, effective sample size, whether E[z/q0] = 1, and calibration.
 
     >>> rng = np.random.default_rng(0)
     >>> X, q0 = rng.normal(size=(500, 1)), rng.uniform(0.1, 0.9, 500)

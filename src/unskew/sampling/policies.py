@@ -1,8 +1,8 @@
-"""Logging policies Q0(x): with what probability the log reveals the label of x.
+"""Logging policies Q0(x): the probability with which the log reveals the label of x.
 
-Each is a callable `Q0(X) -> q0` that is deterministic in x; what is random (the hash of `Uniform`)
-is drawn once, from a seed, when the policy is made. The paper's text leaves several constants open;
-the released program fixes them, and where the two do differ (`Certainty`) both are here.
+Each policy is a callable `Q0(X) -> q0` that is deterministic in x. Its random part (the hash of `Uniform`)
+is drawn once, from a seed, when the policy is made. The paper's text leaves several constants open, and
+the released program fixes them. Where the two differ (`Certainty`), both versions are here.
 """
 
 import math
@@ -17,12 +17,12 @@ from unskew.errors import InputError, unknown
 from unskew.rows import Bools, Floats, Ints, Rows, keys, take
 
 FLOOR = 0.005
-"""No policy reveals a label with a smaller probability (protocol.md); also the xi_0 methods are told."""
+"""No policy reveals a label with a smaller probability (protocol.md). Methods are given it as xi_0."""
 
 VARIANTS = ("released", "paper")
 
 CLUSTERS, CLUSTER_SAMPLE = 8, 1000
-"""Of `BlindSpot`: how many, and from how many rows they are found."""
+"""For `BlindSpot`: the number of clusters, and the number of rows from which they are found."""
 
 Policy = Callable[[Rows], Floats]
 
@@ -45,8 +45,8 @@ class Identical:
 class Uniform:
     """Three groups of about equal size, revealed with probability 0.005, 0.05 and 0.5.
 
-    The group is trunc(1e5 v.x) mod 3, a hash of x by a random v in U(0, 1)^d: deterministic in x and
-    independent of y, which is all the text asks for.
+    The group is trunc(1e5 v.x) mod 3, a hash of x with a random v from U(0, 1)^d. It is deterministic in x and
+    independent of y, which is all that the paper's text requires.
     """
 
     v: Floats
@@ -62,10 +62,10 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """exp(-c r^2), r the distance to a coarse linear boundary: labels are known where a model was unsure.
+    """exp(-c r^2), where r is the distance to a coarse linear boundary: labels are known where a model was unsure.
 
-    c is such that the probability is 0.1 at r^2 = s, `s` the value one third up among a sample of
-    r^2 (the text leaves c open). Not below 0.005.
+    c is chosen so that the probability is 0.1 at r^2 = s, where `s` is the lower tercile of a sample of r^2
+    (the text leaves c open). The probability is never below 0.005.
     """
 
     w: Floats
@@ -84,10 +84,10 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class Certainty:
-    """Probability growing with the distance r to a coarse linear boundary, 0.1 at r^2 = s, at most 1.
+    """The probability grows with the distance r to a coarse linear boundary: 0.1 at r^2 = s, at most 1.
 
-    The text says c r^2 (`variant="paper"`); what was run is c r^4 (`variant="released"`). `s` is the
-    value one third down from the top among a sample of r^2. Not below 0.005.
+    The text says c r^2 (`variant="paper"`); the released program used c r^4 (`variant="released"`). `s` is the
+    upper tercile of a sample of r^2. The probability is never below 0.005.
     """
 
     w: Floats
@@ -109,13 +109,13 @@ class Certainty:
 
 @dataclass(frozen=True)
 class BlindSpot:
-    """One cluster of the population is hardly ever labelled (0.005), everybody else often (0.5).
+    """One cluster of the population is hardly ever labelled (0.005), everyone else often (0.5).
 
-    It is the cluster on which a model that never saw its labels is most wrong: what a log hides where
-    some group was never served. Not one of the paper's policies.
+    It is the cluster on which a model that never saw its labels makes the most errors. So it shows what a log hides
+    when some group was never served. This is not one of the paper's policies.
 
-    A row belongs to the cluster with the greatest W_j.x + b_j, which is that with the nearest centre;
-    `spot` is the number of the blind one.
+    A row belongs to the cluster with the greatest W_j.x + b_j, which is the one with the nearest centre.
+    `spot` is the number of the blind cluster.
     """
 
     W: Floats
@@ -124,11 +124,11 @@ class BlindSpot:
 
     @classmethod
     def fit(cls, X: Rows, y: Floats, random_state: int | np.random.Generator | None = None) -> Self:
-        """Eight clusters by k-means on a sample of 1000 rows, then the worst of them.
+        """Find eight clusters by k-means on a sample of 1000 rows, and take the worst of them.
 
-        Features are taken as they are: the experiments scale them to [-1, 1], and a deviation of 1 would
-        make clusters of rare indicators. Candidates hold 5 to 25 % of the rows (where none does, the one
-        nearest to an eighth). The model is one pass of the update over all other rows (eta = 1, weights 1).
+        Features are used as they are. The experiments scale them to [-1, 1]; scaling them to a standard deviation
+        of 1 would make clusters out of rare indicators. Candidates hold 5 to 25 % of the rows; if no cluster does, the
+        one nearest to an eighth is taken. The model is one pass of the update over all other rows (eta = 1, weights 1).
         """
         from sklearn.cluster import KMeans
         from threadpoolctl import threadpool_limits
@@ -142,7 +142,7 @@ class BlindSpot:
                 "Add features or rows, or use another policy."
             )
         kmeans = KMeans(CLUSTERS, n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
-        with threadpool_limits(1):  # the same centres on any machine, and faster at this size
+        with threadpool_limits(1):  # the same centres on every machine, and faster at this size
             centres = kmeans.fit(sample).cluster_centers_
         # |x - c|^2 = x.x - 2 x.c + c.c, and x.x is the same for every centre
         policy = cls(centres.T, -0.5 * (centres**2).sum(axis=1), 0)
@@ -164,7 +164,7 @@ class BlindSpot:
 
 
 POLICIES = ("identical", "uniform", "uncertainty", "certainty")
-"""The paper's four."""
+"""The paper's four policies."""
 
 ALL_POLICIES = (*POLICIES, "blind-spot")
 
@@ -185,7 +185,7 @@ def make(name: str, X: Rows, y: Floats, rng: np.random.Generator, *, variant: st
 
 
 def _coarse(X: Rows, y: Floats) -> tuple[Floats, Floats]:
-    """A unit normal from one pass over the first 10 % of rows (eta = 1, weights 1); sorted r^2 of the last 400."""
+    """The unit normal after one pass over the first 10 % of rows (eta = 1, weights 1); sorted r^2 of the last 400."""
     k = max(1, X.shape[0] // 10)
     descent = Descent(X.shape[1], eta=1.0)
     descent.run(X[:k], y[:k], np.ones(k), np.arange(k))
@@ -203,13 +203,13 @@ def _scale(r2: Floats, i: int) -> float:
     if not r2[i] > 0.0:
         raise InputError(
             f"s, entry {i} of {len(r2)} sorted squared distances to the coarse boundary, must be above 0; got {r2[i]}: "
-            "so many rows lie on it. Add a feature, or take another policy."
+            "too many rows lie on it. Add a feature, or use another policy."
         )
     return float(r2[i])
 
 
 def _error_unseen(X: Rows, y: Floats, unseen: Bools, order: Ints) -> float:
-    """Error on these rows of a model trained on all the others."""
+    """The error on these rows of a model trained on all the others."""
     descent = Descent(X.shape[1], eta=1.0)
     descent.run(X, y, np.where(unseen, 0.0, 1.0), order)
     label, _ = descent.judge(take(X, unseen), 0.0)

@@ -1,8 +1,8 @@
-"""Propensities nobody recorded: Q0 estimated from the log's own (X, z), and checks of any q0.
+"""Propensities that nobody recorded: Q0, the probability that a label was revealed, estimated from the log's (X, z).
 
-Every row's q0 comes from models that never saw that row's z (cross-fitting), calibrated inside the
-rows they did see. It stands for Q0 only if X holds all that the choice of rows depended on; nothing
-in the log can show that it does. What the log can show, `diagnose` reports.
+Every row's q0 comes from models that never saw that row's z (cross-fitting). The models are calibrated on the
+rows they did see. The estimate is right only if X holds everything on which the choice of rows depended, and nothing
+in the log can show that. `diagnose` reports what the log can show.
 """
 
 import warnings
@@ -30,30 +30,30 @@ from unskew.rows import Bools, Floats, Ints, Rows, as_rows, keys, take
 from unskew.sampling.policies import FLOOR, Identical, Policy
 
 LEAST_OF_A_KIND = 10
-"""With fewer revealed, or fewer unrevealed, rows there is nothing to fit a model to."""
+"""With fewer revealed or fewer unrevealed rows than this, no model can be fitted."""
 
 TREE_ROWS = 20_000
-"""Of a longer log, this number of rows, drawn at random, say what Q0 is elsewhere."""
+"""From a longer log, this number of rows is drawn at random to fit the tree of `read_off`."""
 
 WIDE = 300
-"""Rows with more columns stay sparse if they are, and get no trees."""
+"""Rows with more columns than this stay sparse if they are sparse, and no trees are fitted to them."""
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatedPropensities:
-    """What `estimate` found.
+    """The result of `estimate`.
 
     Attributes
     ----------
     q0 : array of length m
         Out-of-fold propensities of the log's rows, none below `floor`.
     Q0 : callable
-        Q0(X) -> q0 for rows that are not in the log: the mean of the folds' models, none below `floor`.
+        Q0(X) -> q0 for rows that are not in the log: the mean over the folds' models, none below `floor`.
     floor : float
     raised : int
-        How many of the m rows were below `floor` and raised to it.
+        The number of the m rows that were below `floor` and raised to it.
     fold : array of length m
-        The fold each row was held out with.
+        The fold in which each row was held out.
     """
 
     q0: Floats
@@ -65,7 +65,7 @@ class EstimatedPropensities:
 
 @dataclass(frozen=True, eq=False)
 class FoldMean:
-    """Q0(x) = max(floor, 1/K sum_k p_k(x)), p_k the model fitted without fold k."""
+    """Q0(x) = max(floor, 1/K sum_k p_k(x)), where p_k is the model fitted without fold k."""
 
     models: tuple[Any, ...]
     n_features: int
@@ -99,32 +99,32 @@ def estimate(
 
         q0_i = max(floor, sigma(a_k + sum_j b_kj log p_kj(x_i) - c_kj log(1 - p_kj(x_i)))),    k = fold of i
 
-    The models p_kj are fitted without fold k; so are a_k, b_kj and c_kj, to 5-fold predictions within
-    the rest. With one model this is beta calibration (Kull et al. 2017), with several also their
-    combination.
+    The models p_kj are fitted without fold k. So are a_k, b_kj and c_kj, which are fitted to 5-fold predictions
+    within the other folds. With one model this is beta calibration (Kull et al. 2017); with several models it also
+    combines them.
 
-    The default models: logistic regressions, nets of eight hidden units (smooth rules, e.g. the
-    distance to a boundary), each with a weak and a strong ridge, and boosted trees (thresholds). A log
+    The default models are logistic regressions, neural nets with eight hidden units (for smooth rules, e.g. the
+    distance to a boundary), each with a weak and a strong ridge penalty, and boosted trees (for thresholds). A log
     in which every row is revealed needs no model: q0 = 1.
 
-    Where at least nine rows in ten are distinct, equal rows are taken for copies and share a fold;
-    elsewhere they are what a few discrete features give, and are spread. Folds run in parallel inside
-    `with joblib.parallel_config(n_jobs=...)`.
+    If at least nine rows in ten are distinct, equal rows are treated as copies and share a fold. Otherwise equal rows
+    are common because there are only a few discrete features, and they are spread over the folds. Folds run in
+    parallel inside `with joblib.parallel_config(n_jobs=...)`.
 
     Parameters
     ----------
     X : array or SciPy sparse matrix, shape (m, d)
         Features of every row of the log.
     z : sequence of length m
-        1 where the label was revealed, else 0.
+        1 where the label was revealed, 0 where it was not.
     folds : int
-        At least 2; more folds, more rows for each model, more time.
+        At least 2. With more folds, each model is fitted to more rows, which takes more time.
     floor : float
         Smaller estimates are raised to this value.
     model : classifier with predict_proba, optional
-        Used, calibrated as above, instead of the default models.
+        Replaces the default models; it is calibrated in the same way.
     random_state : int or Generator, optional
-        Decides the folds, and what is random in the default models.
+        Seeds the folds and the default models.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def estimate(
     if folds < 2:
         raise InputError(f"folds must be at least 2; got {folds}. Try folds=5.")
     if model is not None and not hasattr(model, "predict_proba"):
-        raise InputError(f"model must have predict_proba; got {model!r:.60}. Pass a scikit-learn classifier that does.")
+        raise InputError(f"model must have predict_proba; got {model!r:.60}. Pass a scikit-learn classifier with it.")
     certain = propensities(1.0, m, floor=floor)  # checks floor before anything is fitted
     if revealed.all():
         return EstimatedPropensities(certain, Identical(1.0), floor, 0, np.zeros(m, dtype=np.int64))
@@ -170,7 +170,7 @@ def estimated_log(
     model: Any = None,
     random_state: int | np.random.Generator | None = None,
 ) -> tuple[LoggedData, EstimatedPropensities]:
-    """The log with estimated propensities, and the estimate itself, whose Q0 serves further rows.
+    """The log with estimated propensities, and the estimate itself, whose Q0 can be applied to other rows.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
@@ -185,9 +185,9 @@ def estimated_log(
 
 
 def read_off(log: LoggedData) -> Policy:
-    """Q0(x) at rows that are not in the log, read off the log's own propensities by a regression tree.
+    """Q0(x) for rows that are not in the log: a regression tree fitted to the log's own propensities.
 
-    It is close enough for weighing labels when a model learns. Estimates for the population do not use it.
+    It is accurate enough for weighting labels when a model is trained. Estimates for the population do not use it.
 
     >>> X = np.array([[0.0], [1.0]] * 50)
     >>> Q0 = read_off(LoggedData(X, X[:, 0], q0=np.where(X[:, 0] > 0, 0.9, 0.2)))
@@ -203,7 +203,7 @@ def read_off(log: LoggedData) -> Policy:
 
 @dataclass(frozen=True, eq=False)
 class TreePolicy:
-    """Q0(x) = exp(tree(x)), the tree fitted to the logarithms of known propensities."""
+    """Q0(x) = exp(tree(x)), where the tree is fitted to the logarithms of known propensities."""
 
     tree: DecisionTreeRegressor
 
@@ -215,7 +215,7 @@ def _default(n_features: int, seed: int) -> list[Any]:
     wide = n_features > WIDE
 
     def scaled(model: Any) -> Any:
-        # a unit deviation would make as much of each of many rare indicators as of a common one
+        # unit standard deviations would give each of many rare indicators as much influence as a common one
         return make_pipeline(MaxAbsScaler() if wide else StandardScaler(), model)
 
     lines = [LogisticRegression(C=C) for C in (0.01, 1.0)]
@@ -237,29 +237,29 @@ def _calibrated(models: list[Any], seed: int) -> Any:
 
 
 def _fit(model: Any, X: Rows, z: Bools, kept: Bools) -> tuple[Any, Floats]:
-    """A copy of the model fitted to the rows kept, and what it says of the others."""
-    with threadpool_limits(1), warnings.catch_warnings():  # one thread a fold: the folds are what runs in parallel
-        warnings.simplefilter("ignore", ConvergenceWarning)  # calibration makes up for a fit stopped early
+    """A copy of the model fitted to the kept rows, and its predictions for the others."""
+    with threadpool_limits(1), warnings.catch_warnings():  # one thread per fold: the folds run in parallel
+        warnings.simplefilter("ignore", ConvergenceWarning)  # calibration compensates for a fit that stopped early
         fitted = clone(model).fit(take(X, kept), z[kept].astype(np.int64))
         return fitted, fitted.predict_proba(take(X, ~kept))[:, 1]
 
 
 def _copies(X: Rows) -> Ints:
-    """A number for each row, the same for equal rows if these are rare enough to be copies."""
+    """A number for each row; equal rows get the same number if they are rare enough to be copies."""
     first: dict[bytes, int] = {}
     copy = np.array([first.setdefault(key, len(first)) for key in keys(X)])
     return copy if len(first) >= 0.9 * len(copy) else np.arange(len(copy))
 
 
 def _folds(copy: Ints, z: Bools, folds: int, rng: np.random.Generator) -> Ints:
-    """Each row's fold: copies together, revealed and unrevealed rows spread evenly."""
+    """Each row's fold: copies stay together, revealed and unrevealed rows are spread evenly."""
     rate = np.bincount(copy, z) / np.bincount(copy)
     fewest = min(int((rate > 0.0).sum()), int((rate < 1.0).sum()))
     if fewest < max(LEAST_OF_A_KIND, 2 * folds):
         raise InputError(
-            f"estimating q0 needs {max(LEAST_OF_A_KIND, 2 * folds)} distinct rows revealed and as many not; got "
-            f"{fewest} of the rarer kind among {len(z)} rows. If every row was equally likely, pass "
-            f"q0={z.mean():.4g} to LoggedData; else add rows of the log."
+            f"estimating q0 needs {max(LEAST_OF_A_KIND, 2 * folds)} distinct revealed rows and as many unrevealed; got "
+            f"{fewest} of the rarer kind among {len(z)} rows. If every row was equally likely to be revealed, pass "
+            f"q0={z.mean():.4g} to LoggedData; otherwise add rows of the log."
         )
     order = np.lexsort((rng.random(len(rate)), rate))
     fold = np.empty(len(rate), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Importance weights, all of them: what a revealed label counts for.
+"""All importance weights: how much a revealed label counts, so that the labelled rows represent the population.
 
 A label comes from some source b: n_b rows, each revealed with probability Q_b(x). Its weight depends
 on x alone, not on the source that happened to reveal it. Weights compose: `normalise(clip(v, M))`.
-Nothing here copies or checks more than one comparison a call: these run in every method's loop.
+These functions run in every method's loop, so they avoid copies and check as little as possible.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from unskew.errors import InputError
 from unskew.rows import Bools, Floats
 
 BINS = 10
-"""Of propensities, in `thinness`: each holds about as many rows of the log."""
+"""The number of bins of propensities in `thinness`; each holds about the same number of log rows."""
 
 
 def importance(Q: ArrayLike) -> Floats:
@@ -37,8 +37,8 @@ def mixture(sizes: Sequence[float], Q: Sequence[ArrayLike]) -> Floats:
 
         v(x) = N / sum_b n_b Q_b(x),    N = sum_b n_b
 
-    so that the mean of z v over all N rows is 1 in expectation, and eq. (2) is the mean of z v loss.
-    Each Q_b is an array with one value a row or a number, the same for every row.
+    With these weights, the mean of z v over all N rows is 1 in expectation, and eq. (2) is the mean of z v loss.
+    Each Q_b is an array with one value per row, or one number for all rows.
 
     >>> mixture((3, 1), (np.array([0.2, 1.0]), 1.0)).tolist()
     [2.5, 1.0]
@@ -57,9 +57,9 @@ def mixture(sizes: Sequence[float], Q: Sequence[ArrayLike]) -> Floats:
 
 
 def clip(v: ArrayLike, M: float) -> Floats:
-    """No weight above M: min(v(x), M).
+    """Clip the weights at M: min(v(x), M).
 
-    The estimate loses variance and gains a downward bias of at most Pr(v(X) > M).
+    This lowers the variance of the estimate, and adds a downward bias of at most Pr(v(X) > M).
 
     >>> clip(np.array([1.0, 4.0]), 2.0).tolist()
     [1.0, 2.0]
@@ -70,7 +70,7 @@ def clip(v: ArrayLike, M: float) -> Floats:
 
 
 def normalise(v: ArrayLike) -> Floats:
-    """Self-normalisation: weights scaled to mean 1 over the rows given, v_i -> v_i N / sum_j v_j.
+    """Self-normalisation: weights scaled to mean 1 over the given rows, v_i -> v_i N / sum_j v_j.
 
     >>> normalise(np.array([1.0, 3.0])).tolist()
     [0.5, 1.5]
@@ -86,7 +86,9 @@ def normalise(v: ArrayLike) -> Floats:
 
 
 def effective_sample_size(v: ArrayLike) -> float:
-    """Kish's (sum v)^2 / sum v^2: how many equally weighted labels would be worth as much. 0 for none.
+    """Kish's (sum v)^2 / sum v^2: the number of equally weighted labels that would carry as much information.
+
+    It is 0 if there are no labels.
 
     >>> effective_sample_size([2.0, 2.0, 2.0]), effective_sample_size([1.0, 0.0])
     (3.0, 1.0)
@@ -113,23 +115,24 @@ def largest(m: float, n: float, xi: float) -> float:
 
 
 def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
-    """Mixture weights over the log and all that was bought, tempered by a fourth root, mean 1.
+    """Mixture weights over the log and all bought rows, tempered by a fourth root and scaled to mean 1.
 
     ::
 
         v(x) ~ (N / sum_b n_b Q_b(x))^(1/4)
 
-    Rows of a pool are chosen, not drawn: no Q_b(x) is known beyond the rows asked for. In its place stands the rate at
-    which rows of about the same q0 were bought. Log and pool are of one population, so a bin of q0 that holds a share s
-    of the log's rows holds n s of the pool's, and n Q(x) is the number bought in it, over s. The full weight would be
-    right for a model that cannot bend; one that can needs less of it, and pays for it in variance.
+    Most rows of a pool are chosen, not drawn, so Q_b(x) is known only for the rows that were asked for. The rate at
+    which rows of similar q0 were bought takes its place. Log and pool come from one population. So a bin of q0 that
+    holds a share s of the log's rows holds n s of the pool's rows, and n Q(x) is the number bought in the bin, divided
+    by s. The full weight would be right for a rigid model. A flexible model needs less of it, and full weights would
+    cost it variance.
 
     Parameters
     ----------
     q0 : array
         Propensities of all rows of the log.
     revealed, bought : array
-        Propensities of its labelled rows, and of the rows bought, in the order of the weights.
+        Propensities of the log's labelled rows and of the bought rows, in the order of the weights.
 
     Examples
     --------
@@ -142,7 +145,7 @@ def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
     log, revealed, bought = (np.asarray(q, dtype=np.float64) for q in (q0, revealed, bought))
     if not len(revealed) + len(bought):
         return np.empty(0)
-    revealed, bought = (np.clip(q, log.min(), log.max()) for q in (revealed, bought))  # into a bin that has rows
+    revealed, bought = (np.clip(q, log.min(), log.max()) for q in (revealed, bought))  # into a bin that holds log rows
     each = np.concatenate((revealed, bought))
     edges = np.unique(np.quantile(log, np.arange(1, BINS) / BINS, method="nearest"))
     share = np.bincount(np.digitize(log, edges), minlength=len(edges) + 1) / len(log)
@@ -152,7 +155,7 @@ def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
 
 
 def _never_revealed(q: Floats, what: str) -> InputError:
-    """The error that names the first row whose label no source could have revealed."""
+    """The error for the first row whose label no source could have revealed."""
     bad: Bools = np.atleast_1d(~(q > 0.0))
     i = int(np.argmax(bad))
     return InputError(

@@ -48,7 +48,7 @@ def _campaign(request: Request, person: SignedIn, page: str) -> dict[str, Any]:
         "positive": positive,
         "negative": negative,
         "question": f"{humanise(settings.label)}?",
-        "name": {"pattern": NAME_PATTERN, "longest": LONGEST_NAME, "rule": f"{NAME_RULE[0].upper()}{NAME_RULE[1:]}."},
+        "naming": {"pattern": NAME_PATTERN, "longest": LONGEST_NAME, "rule": f"{NAME_RULE[0].upper()}{NAME_RULE[1:]}."},
     }
 
 

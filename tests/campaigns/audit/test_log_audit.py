@@ -15,6 +15,7 @@ from unskew.campaigns.audit.log_audit import LogAudit, audit_log
 from unskew.campaigns.report import audit_page
 from unskew.cli.audit import audit
 from unskew.errors import InputError
+from unskew.estimation.everyone import Everyone
 from unskew.rows import Floats
 
 
@@ -58,14 +59,14 @@ def test_the_naive_model_is_seen_through(found: LogAudit) -> None:
 
 def test_the_interval_holds_the_error_a_fresh_population_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {}
-    fit = log_audit._margins
+    fit = log_audit._everyone
 
-    def spy(data: object, v: Floats, seed: int) -> Floats:
-        margin = fit(data, v, seed)  # type: ignore[arg-type]
-        kept.setdefault("naive", margin)
-        return margin
+    def spy(data: object, v: Floats, seed: int) -> Everyone:
+        everyone = fit(data, v, seed)  # type: ignore[arg-type]
+        kept.setdefault("naive", everyone.margin)
+        return everyone
 
-    monkeypatch.setattr(log_audit, "_margins", spy)
+    monkeypatch.setattr(log_audit, "_everyone", spy)
     inside = 0
     for seed in range(5):
         kept.clear()

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from unskew.campaigns import Campaign
 from unskew.campaigns.exchange.export import export
-from unskew.campaigns.exchange.onnx import to_onnx
+from unskew.campaigns.exchange.onnx import NotConvertible, to_onnx
 from unskew.campaigns.tables.encoding import encoder, features
 from unskew.errors import InputError, StoreError
 from unskew.models.bayes import BayesianLogistic
@@ -178,7 +178,10 @@ def test_without_onnx_the_reason_is_given_and_no_old_one_stays(campaign: Campaig
     export(campaign, tmp_path)
     fitted = campaign.model()["features"]
     other = DummyClassifier().fit(fitted.transform(campaign.pool_frame), np.arange(400) % 2)
-    done = export(Stub(campaign, Pipeline([("features", fitted), ("model", other)])), tmp_path)  # type: ignore[arg-type]
+    pipeline = Pipeline([("features", fitted), ("model", other)])
+    with pytest.raises(NotConvertible, match="got DummyClassifier"):
+        to_onnx(pipeline)
+    done = export(Stub(campaign, pipeline), tmp_path)  # type: ignore[arg-type]
     assert [file.name for file in done.files] == ["model.joblib", "ledger.parquet"]
     assert done.no_onnx is not None and "got DummyClassifier" in done.no_onnx
     assert sorted(file.name for file in tmp_path.iterdir()) == ["ledger.parquet", "model.joblib"]

@@ -14,13 +14,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import ROOT
 from unskew.campaigns import Campaign, Rejected, Told
 from unskew.campaigns.exchange.label_studio import answers, labeling_config, tasks
 
 pytestmark = pytest.mark.label_studio
 
-PROGRAM = Path(os.environ.get("LABEL_STUDIO", ROOT / ".venv-label-studio/bin/label-studio"))
+PROGRAM = Path(os.environ.get("LABEL_STUDIO", Path(__file__).parents[3] / ".venv-label-studio/bin/label-studio"))
 PATIENCE = 300
 """Seconds for the server to make its database and answer."""
 

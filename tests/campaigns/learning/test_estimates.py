@@ -71,7 +71,7 @@ def test_everyone_is_judged_without_the_own_label(campaign, monkeypatch):
     np.testing.assert_array_equal(everyone.y, y)
     order = np.concatenate([np.flatnonzero(log.z), log.m + places])
     known = np.vstack([log.X, X])
-    whole = model.decision_function(known)
+    whole = model.margin(known)
     whole[order] = leave_one_out(model.expand(known[order]), y[order], method.weights(method.state_), model.posterior_)
     np.testing.assert_allclose(everyone.margin, whole, rtol=1e-9, atol=1e-12)
     monkeypatch.setattr(pool_method, "JUDGE", len(X) // 2)

@@ -11,6 +11,8 @@ from campaign_folder import make
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, bank, truth
 from unskew.campaigns.report.report import gather, render, write_report
+from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
+from unskew.estimation.population import PopulationEstimate
 
 VOID = {"meta", "link", "br", "path", "use", "rect", "img"}
 
@@ -108,6 +110,31 @@ def test_its_counts_are_those_of_the_ledger(campaign: Campaign) -> None:
 def test_the_same_ledger_gives_the_same_page(campaign: Campaign) -> None:
     with Campaign.open(campaign.folder.path) as again:
         assert render(gather(again)) == render(gather(campaign))
+
+
+def test_an_estimate_that_fails_is_not_taken_for_none(
+    campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only "no label drawn at random" and "no row of that kind" are left out of the page; anything else is an error."""
+    real = campaign.error
+
+    def fails(kind: type[Exception], *measures: str) -> None:
+        def error(measure: str = "error") -> PopulationEstimate:
+            if measure in measures:
+                raise kind("margin must be finite")
+            return real(measure)
+
+        monkeypatch.setattr(campaign, "error", error)
+
+    for measures in (("error",), ("recall",)):
+        fails(InputError, *measures)
+        with pytest.raises(InputError, match="margin must be finite"):
+            write_report(campaign, tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+    fails(EmptyMeasure, "recall")
+    assert [words.partition(":")[0] for words, _ in gather(campaign)["measures"]] == ["error", "precision"]
+    fails(NoRandomLabel, "error")
+    assert gather(campaign)["headline"].startswith("The error of the model cannot be estimated")
 
 
 def test_before_the_first_label_and_with_estimated_propensities(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from unskew.campaigns.tables.files import check_log, feature_columns, kinds, lab
 from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.estimation.design import Design
-from unskew.estimation.population import PopulationEstimate, population
+from unskew.estimation.everyone import Everyone
+from unskew.estimation.population import PopulationEstimate
 from unskew.models.bayes import BayesianLogistic
-from unskew.models.laplace import leave_one_out
 from unskew.rows import Floats
 from unskew.sampling import weights
 from unskew.sampling.diagnostics import Diagnostics, diagnose
@@ -133,10 +133,8 @@ def audit_log(
         q0 = sampled[propensity].cast(pl.Float64).to_numpy()
         data = LoggedData(X, y, None, q0, classes=np.array(pair, dtype=object))
     diagnostics = diagnose(data)
-    naive = _margins(data, np.ones(len(data.revealed_y)), seed)
-    weighted = _margins(data, weights.normalise(weights.importance(data.revealed_q0)), seed)
-    design, z = Design(data.z, data.q0), data.z
-    everyone = Design(np.ones(int(z.sum()), dtype=bool), np.ones(int(z.sum())))
+    naive = _everyone(data, np.ones(len(data.revealed_y)), seed)
+    weighted = _everyone(data, weights.normalise(weights.importance(data.revealed_q0)), seed)
     found = LogAudit(
         rows=frame.height,
         labels=int(labelled.sum()),
@@ -145,22 +143,28 @@ def audit_log(
         left_out=_left_out(frame, every, learnt, {label, propensity, id}),
         modelled_rows=data.m,
         diagnostics=diagnostics,
-        apparent=population(everyone, naive[z], data.revealed_y),
-        naive=replace(population(design, naive, data.y), q0_estimated=data.q0_estimated),
-        weighted=replace(population(design, weighted, data.y), q0_estimated=data.q0_estimated),
+        apparent=naive.labelled_alone().estimate(),
+        naive=naive.estimate(),
+        weighted=weighted.estimate(),
         blind_spots=spots,
         warnings=(),
     )
     return replace(found, warnings=tuple(_warnings(found)))
 
 
-def _margins(data: LoggedData, v: Floats, seed: int) -> Floats:
-    """Margins of a model fitted with weights v. A labelled row gets the margin it would have without its label."""
+def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone:
+    """Every row of the log as judged by a model fitted with weights v."""
     model = BayesianLogistic(random_state=seed).prepare(data.X, data.classes)
     model.update(data.revealed_X, data.revealed_y, v, choose=True)
-    margin = model.decision_function(data.X)
-    margin[data.z] = leave_one_out(model.expand(data.revealed_X), data.revealed_y, v, model.posterior_)
-    return margin
+    held_out = model.held_out(data.revealed_X, data.revealed_y, v)
+    return Everyone.judged(
+        Design(data.z, data.q0),
+        model.margin(data.X),
+        np.flatnonzero(data.z),
+        data.revealed_y,
+        held_out,
+        q0_estimated=data.q0_estimated,
+    )
 
 
 def _left_out(

@@ -27,7 +27,7 @@ class LazyPool(MemoryPool):
     """A pool whose features are loaded when they are first needed: to predict, nobody needs them."""
 
     def __init__(self, rows: int, load: Callable[[], Rows] | None = None) -> None:
-        self._rows, self._load = rows, load
+        self._rows, self._load, self._given = rows, load, None
 
     def __len__(self) -> int:
         return self._rows

@@ -17,9 +17,9 @@ class Status:
     """Where a campaign stands.
 
     `spent` labels of `budget` have been given. `open` rows have been asked for and not answered: they are `waiting`
-    for somebody, `leased` to somebody, or `expired`, and then go to whoever asks next. `left` more rows may be
+    for somebody, `leased` to somebody, or `expired`, and then go to the next person who asks. `left` more rows may be
     planned. `error` is the latest estimate: made when a round closed, before that from the log alone. It is None while
-    no label came at random.
+    no label was drawn at random.
     """
 
     method: str

@@ -85,7 +85,7 @@ def headline(now: PopulationEstimate | None, spent: int, budget: int) -> str:
     'The model is wrong on 12 % of everyone, 95 % interval 6 to 19 %, from 300 labels of 500.'
     """
     if now is None:
-        return f"The error of the model cannot be estimated: none of {spent} labels of {budget} came at random."
+        return f"The error of the model cannot be estimated: none of {spent} labels of {budget} was drawn at random."
     value, low, high = (f"{100 * share:.0f}" for share in (now.value, now.low, now.high))
     return (
         f"The model is wrong on {value} % of everyone, {100 * now.level:g} % interval {low} to {high} %, "

@@ -40,7 +40,7 @@ def _from_pandas(column: Any, name: str, where: str) -> pl.Series:
 
 
 def put_frame(path: Path, frame: pl.DataFrame) -> None:
-    """Write a frame whole or not at all: as CSV if the name ends in .csv, else as Parquet."""
+    """Write a frame whole or not at all: as CSV if the name ends in .csv, otherwise as Parquet."""
     put(path, partial(_write, frame, path))
 
 

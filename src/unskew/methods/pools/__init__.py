@@ -1,1 +1,1 @@
-"""Methods on a pool: rows wait until they are asked for."""
+"""Methods on a pool: rows that wait until they are asked for."""

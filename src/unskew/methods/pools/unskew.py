@@ -1,4 +1,4 @@
-"""Unskew on a pool: the method to use. Nothing to tune; it learns from every label of every source."""
+"""Unskew on a pool: the method to use. It has nothing to tune, and learns from every label of every source."""
 
 from typing import Any
 
@@ -9,31 +9,31 @@ from unskew.methods.pool import PoolMethod
 
 
 class Unskew(Learner, PoolMethod):
-    """Learn from every label so far, and ask for the labels that settle most of the signs still in doubt.
+    """Learn from every label so far, and ask for the labels that settle most of the doubtful signs.
 
-    The model is `BayesianLogistic`: intercept, standardised and Fourier features, a prior chosen by the evidence of the
-    labels at hand. Its posterior gives every row a margin with mean mu and standard deviation s, and s is large where
-    the log has few labels.
+    The model is `BayesianLogistic`: an intercept, standardised and Fourier features, and a prior chosen by the evidence
+    (marginal likelihood) of the labels so far. Its posterior gives every row a margin with mean mu and standard
+    deviation s; s is large where the log has few labels.
 
-    A label is worth what it tells about all rows: the sum, over the rows of the pool, of the chance that the sign of
-    the margin is wrong times the share of the margin's variance that the label takes away (`unskew.models.belief`).
-    Rows are chosen one after the other, each as if those before it were labelled. So labels go where many rows are in
-    doubt, the log's blind spots among them, and a batch is not k copies of one row. A share `drawn` of all labels goes
-    to rows drawn at random from the others; before the first label, all do.
+    The value of a label is what it tells about all rows. It is the sum, over the rows of the pool, of the probability
+    that the sign of the margin is wrong, times the share of the margin's variance that the label removes
+    (`unskew.models.belief`). Rows are chosen one after the other, each as if the earlier ones were already labelled. So
+    labels go where many rows are in doubt, including the log's blind spots, and a batch is not k copies of one row. A
+    share `drawn` of all labels goes to rows drawn at random from the others; before the first label, all of them do.
 
-    Labels are weighted by the mixture of log and rounds, tempered (`weights.thinness`): where the log reveals much, one
-    label more or less says little; where it reveals little, each label counts for more rows of the population.
+    Labels are weighted by the tempered mixture of log and rounds (`weights.thinness`). Where the log reveals many
+    labels, a single label counts less; where it reveals few, each label stands for more rows of the population.
 
-    Every row asked for carries the probability with which it was asked: 1 if it was chosen, the chance of the draw if
-    it was drawn. Error estimates for the whole population rest on these.
+    Every row comes with the probability with which it was asked for: 1 if it was chosen, the probability of the draw if
+    it was drawn. Error estimates for the whole population are based on these probabilities.
 
     Parameters
     ----------
     drawn : float in [0, 1)
-        The share of the labels that is drawn at random.
+        The share of the labels that are drawn at random.
     model : scikit-learn classifier, optional
-        Learn with this one instead. A committee of copies of it (`BootstrapCommittee`) says how sure it is, and rows
-        are chosen by |mu| / s. Its `fit` takes `sample_weight`.
+        Learn with this classifier instead. A committee of copies of it (`BootstrapCommittee`) measures how sure it is,
+        and rows are chosen by |mu| / s. Its `fit` must take `sample_weight`.
     random_state : int, Generator or None
 
     Examples

@@ -1,4 +1,4 @@
-"""What one would do without this package, on the same model: yardsticks for `Unskew`."""
+"""Baselines for `Unskew`: what one would do without this package, with the same model."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from unskew.rows import Floats, Ints, Rows
 
 
 class Yardstick(Unskew):
-    """Rows of a pool picked in another way, every label counting once."""
+    """A baseline that picks the rows of a pool in another way and gives every label the same weight."""
 
     def __init__(
         self, *, drawn: float = 0.0, model: Any = None, random_state: int | np.random.Generator | None = None
@@ -24,7 +24,7 @@ class Yardstick(Unskew):
 
 
 class RandomLabels(Yardstick):
-    """Labels for rows of the pool that are all drawn at random."""
+    """Draw all rows at random from the pool."""
 
     def wanted(self, X: Rows, k: int) -> Ints:
         return np.asarray(self._rng.choice(X.shape[0], k, replace=False), dtype=np.int64)
@@ -35,16 +35,16 @@ class RandomLabels(Yardstick):
 
 
 class MarginSampling(Yardstick):
-    """The rows of the pool nearest to the boundary, from a warm start that takes the log as it is."""
+    """Choose the rows of the pool nearest to the boundary, after a warm start on the unweighted log."""
 
     def wanted(self, X: Rows, k: int) -> Ints:
         with one_thread():
-            margin = np.abs(self.state_.model.decision_function(X))
+            margin = np.abs(self.state_.model.margin(X))
         return np.asarray(np.argpartition(margin, k - 1)[:k], dtype=np.int64)
 
 
 class WeightedMarginSampling(MarginSampling):
-    """Margin sampling from a warm start that weights the log's labels by 1 / sqrt(q0), mean 1."""
+    """Margin sampling after a warm start that weights the log's labels by 1 / sqrt(q0), scaled to mean 1."""
 
     def weights(self, known: Learnt) -> Floats:
         v = np.ones(len(known.y))

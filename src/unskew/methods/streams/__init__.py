@@ -1,1 +1,1 @@
-"""Methods on a stream: rows come by once."""
+"""Methods on a stream: each row is seen once."""

@@ -1,4 +1,4 @@
-"""The released regime of Passive, DBALw and DBALwm: keep everything, retrain after every batch."""
+"""The regime of Passive, DBALw and DBALwm in the released program: keep every row, retrain after every batch."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from unskew.theory.disagreement import LinearTest
 
 @dataclass(frozen=True, eq=False)
 class Kept(LinearState):
-    """All rows so far: the first `from_log` are the log's revealed ones, the others came with the stream."""
+    """All rows so far: the first `from_log` are the log's revealed rows, the others are from the stream."""
 
     X: Growing
     y: Growing
@@ -27,9 +27,9 @@ class Kept(LinearState):
 class Everything:
     """After each batch, one shuffled pass from w = 0, t = 0 over the whole log and every online row.
 
-    A row that was not queried carries the label the model of its own round gave it, for good.
+    A row that was not queried keeps the label that the model of its own round gave it.
     The test of a batch counts all m log rows and the online rows of earlier batches,
-    cnt = t = m + n', whatever the weights (protocol.md).
+    cnt = t = m + n', whatever their weights (protocol.md).
     """
 
     anytime = True

@@ -1,4 +1,4 @@
-"""Algorithm 1 itself, on a finite class of classifiers: every V_k kept, nothing approximated."""
+"""Algorithm 1 itself, on a finite class of classifiers: every V_k is kept, and nothing is approximated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from unskew.rows import Bools, Floats, Ints, Rows, as_rows, stack, take
 from unskew.sampling.weights import mixture
 
 BLOCK = 2**22
-"""Predictions looked at in one go: 4 MB of them, 32 MB as floats."""
+"""The number of predictions processed at once: 4 MB as bytes, 32 MB as floats."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Iteration:
-    """What Algorithm 1 knew at the end of segment k.
+    """The state of Algorithm 1 at the end of segment k.
 
     `V` holds positions in H; `loss` and `Delta` have one value for each of them, l(h, S~_k) and
-    Delta_k(h, h_hat). `D` has one value for each row of the domain (of the log where none was given).
+    Delta_k(h, h_hat). `D` has one value for each row of the domain (of the log if no domain was given).
     Q_k(x) is 1{Q0(x) <= cut}.
     """
 
@@ -49,7 +49,7 @@ class Iteration:
 
 
 class Explored(NamedTuple):
-    """What is settled about segment k before its labels are known: V_k, D_k (a bool a point), xi_k, Q_k and T_0^(k)."""
+    """What is known about segment k before its labels: V_k, D_k (one bool per point), xi_k, Q_k and T_0^(k)."""
 
     V: Ints
     D: Bools
@@ -57,52 +57,52 @@ class Explored(NamedTuple):
     cut: float
     part: slice
     seen: int
-    """The number of stream rows up to its end."""
+    """The number of stream rows up to the end of the segment."""
 
 
 class Exact(NamedTuple):
-    """All iterations so far, and what the last of them began with."""
+    """All iterations so far, and the starting point of the last one."""
 
     history: tuple[Iteration, ...]
     last: Explored
 
 
 class ExactIDBAL(StreamMethod):
-    """Algorithm 1 line by line on a finite class H, with its guarantee: h* stays in V_k, all k, w.p. 1 - delta.
+    """Algorithm 1 line by line on a finite class H. Its guarantee: with probability 1 - delta, h* is in V_k for all k.
 
-    The stream is cut into segments of n_k = 1, 2, 4, ... rows (the last cut short unless n = 2^K - 1),
-    the log into slices of m_0 = m/3 and m_k = alpha n_k rows, alpha = 2m/3n, rounded down in sum. Where
-    rounding makes m_k < alpha n_k, Q_k(x) = 1{Q0(x) <= xi_k + n_k / m_k} in place of xi_k + 1/alpha: what
-    Lemma 5 needs, and the same where alpha is an integer. Ties for h_hat go to the first in H.
+    The stream is cut into segments of n_k = 1, 2, 4, ... rows (the last one is shorter unless n = 2^K - 1).
+    The log is cut into slices of m_0 = m/3 and m_k = alpha n_k rows, alpha = 2m/3n; their running total is rounded
+    down. Where rounding makes m_k < alpha n_k, Q_k(x) = 1{Q0(x) <= xi_k + n_k / m_k} is used in place of
+    xi_k + 1/alpha. Lemma 5 needs this, and the two agree if alpha is an integer. Ties for h_hat go to the first in H.
 
-    Time is that of two products of H's predictions on a segment with a vector, and of looking for
-    D_k; no step is quadratic in |H|. 1e5 classifiers on 1e4 points take well under a minute, in
-    about 100 MB beside the matrix.
+    The time is that of two products of H's predictions on a segment with a vector, and of the search for
+    D_k; no step is quadratic in |H|. 1e5 classifiers on 1e4 points take well under a minute, and
+    about 100 MB in addition to the matrix.
 
     Parameters
     ----------
     H : sequence of classifiers, or array of shape (|H|, points)
-        Classifiers are functions of rows, or objects with `predict`, that answer with bools or with the
+        Classifiers are functions of rows, or objects with `predict`, that return bools or the
         log's class values. In a matrix (0/1 or -1/+1, the positive class 1) column j holds every
-        classifier's answer on point j, and each row of X is one feature, the number j of its point.
+        classifier's answer on point j. Then X has a single feature: the number j of the row's point.
     delta : float
         One minus the confidence.
     gamma_0 : float, optional
-        The constant in Delta_k; `unskew.theory.GAMMA_0` where left out. The guarantee needs that; smaller
+        The constant in Delta_k; `unskew.theory.GAMMA_0` if left out. The guarantee needs that value; smaller
         values shrink V_k sooner.
     domain : (X, q0), optional
-        The unlabelled rows over which xi_k = inf of Q0 on D_k is taken: exact where they cover all
-        points. Left out, it is the log's rows and the present batch; xi_k is then an upper bound.
+        The unlabelled rows over which xi_k = inf of Q0 on D_k is taken. This is exact if they cover all
+        points. If left out, the log's rows and the current batch are used, and xi_k is an upper bound.
     random_state : ignored
         Nothing here is random.
 
     Attributes
     ----------
-    history_ : list of `Iteration`, one a segment, k = 0, 1, ...
+    history_ : list of `Iteration`, one per segment, k = 0, 1, ...
 
     Examples
     --------
-    Thresholds on five points; the labels of the first two were hardly ever logged.
+    Thresholds on five points; the first two points were hardly ever labelled in the log.
 
     >>> from unskew import LoggedData, run
     >>> rng = np.random.default_rng(0)
@@ -134,17 +134,17 @@ class ExactIDBAL(StreamMethod):
         if not 0.0 < delta < 1.0:
             raise InputError(f"delta must be in (0, 1); got {delta}. Try delta=0.05.")
         if gamma_0 is not None and not gamma_0 > 0.0:
-            raise InputError(f"gamma_0 must be positive; got {gamma_0}. Leave it out for the proven value.")
+            raise InputError(f"gamma_0 must be positive; got {gamma_0}. Leave it out to use the proven value.")
         self.H, self.delta, self.gamma_0, self.domain = H, delta, gamma_0, domain
 
     @property
     def model_(self) -> "FiniteClassifier":
-        """h_hat_k, at the end of the stream the output of line 20."""
+        """h_hat_k; at the end of the stream, this is the output of line 20."""
         return FiniteClassifier(self._class.member(self.history_[-1].h_hat), self.log_.classes)
 
     @property
     def history_(self) -> list[Iteration]:
-        """What Algorithm 1 knew at the end of each segment."""
+        """The state of Algorithm 1 at the end of each segment."""
         return list(self.state_.history)
 
     def warm_start(self) -> Exact:
@@ -188,7 +188,7 @@ class ExactIDBAL(StreamMethod):
         return Exact((*history, self._iteration(len(history), batch)), batch.plan)
 
     def _iteration(self, k: int, batch: StreamRound) -> Iteration:
-        """Lines 17-18, S~_k from a slice of the log and a batch; then lines 5 and 7 on it."""
+        """Lines 17-18: S~_k from a slice of the log and a batch. Then lines 5 and 7 on it."""
         log, n_k = self.log_, len(batch.y)
         V, D, xi, cut, part, _ = batch.plan
         m_k = part.stop - part.start
@@ -199,7 +199,7 @@ class ExactIDBAL(StreamMethod):
         v = np.zeros(y.shape)
         v[z] = mixture((m_k, n_k), (q0[z], q0[z] <= cut)) / N if z.any() else 0.0
         points, point_of = self._class.points(stack([log.X[part], batch.X]))
-        # l(h, S~_k) = sum of v over y = 1, plus on each point where h says 1 what that costs and saves
+        # l(h, S~_k) = sum of v over y = 1, plus, on each point where h says 1, what that answer costs and saves
         cost = np.bincount(point_of, np.where(y > 0.0, -v, v), points.shape[0]).astype(np.float64)
         loss = v[y > 0.0].sum() + self._sums(V, points, cost)
         h_hat = int(V[np.argmax(loss <= loss.min() + 1e-12)])  # line 7
@@ -220,7 +220,7 @@ class ExactIDBAL(StreamMethod):
         return sums
 
     def _divided(self, V: Ints, points: Rows | Ints) -> Bools:
-        """Which of the points lie in DIS(V). A point found divided is not looked at again."""
+        """Which of the points lie in DIS(V). A point on which V is known to disagree is not checked again."""
         divided = np.zeros(points.shape[0], dtype=bool)
         left = np.arange(points.shape[0])
         first = self._class.answers(V[:1], points)[0]
@@ -255,7 +255,7 @@ class FiniteClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
 
 class _Class(Protocol):
-    """H, asked for its answers (True: the positive class) on the distinct points among some rows."""
+    """The class H: it returns its answers (True: the positive class) on the distinct points among some rows."""
 
     size: int
 
@@ -274,7 +274,7 @@ class _Matrix:
     def points(self, X: Rows) -> tuple[Ints, Ints]:
         if not isinstance(X, np.ndarray) or X.shape[1] != 1:
             raise InputError(
-                f"with a matrix H, X must have one dense feature, the number of the row's point; got shape {X.shape}. "
+                f"with a matrix H, X must have one dense feature, the row's point number; got shape {X.shape}. "
                 "Pass X of shape (rows, 1), or H as a sequence of classifiers."
             )
         columns = X[:, 0].astype(np.int64)
@@ -283,13 +283,13 @@ class _Matrix:
             i = int(np.argmax(wrong))
             raise InputError(
                 f"X must hold column numbers of H, 0 to {self.P.shape[1] - 1}; got {X[i, 0]} at row {i}. "
-                "Number the points as H's columns are."
+                "Number the points like the columns of H."
             )
         distinct, point_of = np.unique(columns, return_inverse=True)
         return distinct, point_of
 
     def answers(self, V: Ints, points: Ints) -> Bools:
-        narrow = 4 * len(points) < self.P.shape[1]  # else whole rows first: quicker, and no more memory
+        narrow = 4 * len(points) < self.P.shape[1]  # otherwise take whole rows first: faster, no more memory
         says: Bools = (self.P[V[:, None], points] if narrow else self.P[V].take(points, axis=1)) > 0
         return says
 
@@ -311,7 +311,7 @@ class _Functions:
             answer = np.asarray(member.predict(points) if hasattr(member, "predict") else member(points))
             if answer.shape != said.shape[1:]:
                 raise InputError(
-                    f"a classifier must give one answer a row; H[{h}] gave shape {answer.shape} "
+                    f"a classifier must give one answer per row; H[{h}] gave shape {answer.shape} "
                     f"for {said.shape[1]} rows. Return a vector."
                 )
             said[i] = answer if answer.dtype == bool else signs(answer, self.classes) > 0.0
@@ -324,7 +324,7 @@ def _as_class(H: Any, classes: NDArray[Any]) -> _Class:
     P = np.asarray(H)
     if P.ndim != 2 or 0 in P.shape or P.dtype.kind not in "biuf":
         raise InputError(
-            f"H must be classifiers, or a matrix of their predictions on points; got shape {P.shape} of {P.dtype}. "
+            f"H must hold classifiers or be a matrix of their predictions on points; got shape {P.shape} of {P.dtype}. "
             "Pass functions, objects with predict, or such a matrix."
         )
     if P.dtype != bool:

@@ -1,4 +1,4 @@
-"""IDBAL: the paper's method. Warm start, multiple importance sampling, a debiasing query strategy."""
+"""IDBAL, the paper's method: warm start, multiple importance sampling, and a debiasing query strategy."""
 
 from unskew.data import LoggedData
 from unskew.methods.rounds import StreamRound
@@ -10,9 +10,9 @@ from unskew.theory.disagreement import LinearTest
 
 
 class IDBAL(DBALwm):
-    """`DBALwm` that also leaves out the rows the log covers well (key ideas 1, 2 and 3; Algorithm 1).
+    """`DBALwm` that also leaves out rows that the log covers well (key ideas 1, 2 and 3; Algorithm 1).
 
-    Rows with Q_k(x) = 1{Q0(x) <= xi_k + 1/alpha} = 0 are neither queried nor inferred.
+    Rows with Q_k(x) = 1{Q0(x) <= xi_k + 1/alpha} = 0 are not queried, and no label is inferred for them.
     """
 
     debiases = True
@@ -22,16 +22,16 @@ class IDBAL(DBALwm):
 
 
 class ReleasedSegments(Segments):
-    """The segments of the released program: batches of 10, 20, 40, ..., and line 9 one round late."""
+    """The segments of the released program: batches of 10, 20, 40, ... rows, and line 9 one round late."""
 
     first_batch = 10
 
     def explore(self, method: LinearMethod, state: Segment, test: LinearTest, q0: Floats, inside: Bools) -> Exploration:
-        """Line 9 as released: Q_{k+1} comes from the last round's xi."""
+        """Line 9 as released: Q_{k+1} uses the xi of the previous round."""
         return Exploration(test, state.xi, state.xi + 1.0 / state.alpha, still_inside(state.all_inside, inside))
 
     def next_xi(self, method: LinearMethod, state: Segment, batch: StreamRound) -> tuple[float, bool]:
-        """Xi for the next round: `least` over the first (1 + alpha) n_k train rows, the log's and then the stream's."""
+        """Xi for the next round: `least` over the first (1 + alpha) n_k training rows, log first, then stream."""
         plan: Exploration = batch.plan
         if state.n + len(batch.y) >= method.n_:
             return plan.xi, plan.all_inside

@@ -1,4 +1,4 @@
-"""What the paper's four methods share: a linear model, its descent, and one of two regimes."""
+"""The common part of the paper's four methods: a linear model, its descent, and one of two regimes."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from unskew.rows import Bools, Floats, Ints, Rows, take
 VARIANTS = ("released", "paper")
 
 FOLDS = 20
-"""Labelled rows are judged by models trained without a twentieth of them at a time, their own among it."""
+"""Each labelled row is judged by a model that was trained without the twentieth of the rows to which it belongs."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,7 +35,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class LinearState:
-    """What a linear method has learnt; regimes add what they keep between rounds."""
+    """What a linear method has learnt. Regimes add the values that they keep between rounds."""
 
     fit: Fit
     all_inside: bool | None
@@ -43,7 +43,7 @@ class LinearState:
 
 
 class Regime(Protocol):
-    """Which rows a fit uses, and what is kept between rounds. A regime has no state: the method's `state_` does."""
+    """Which rows a fit uses, and what is kept between rounds. A regime has no state; it uses the method's `state_`."""
 
     anytime: bool
     first_batch: int
@@ -54,10 +54,10 @@ class Regime(Protocol):
 
 
 class LinearMethod(StreamMethod):
-    """A method of the paper: how rows are weighted, which are queried, and a regime that trains.
+    """A method of the paper: how rows are weighted, which rows are queried, and a regime that trains.
 
-    `variant="paper"` is Algorithm 1 line by line: segments of 1, 2, 4, ... rows, each used once, the
-    clock t counting rows. `variant="released"` is what the authors' program ran (protocol.md).
+    `variant="paper"` is Algorithm 1 line by line: segments of 1, 2, 4, ... rows, each used once, with a
+    clock t that counts rows. `variant="released"` is what the authors' program does (protocol.md).
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class LinearMethod(StreamMethod):
         Learning rate: the step size is sqrt(eta / (eta + t)). Above 0.
     variant : "released" or "paper"
     xi0 : float, optional
-        The least propensity anywhere, xi_0 = inf Q0(x). Read off the log when left out.
+        The least propensity anywhere, xi_0 = inf Q0(x). If left out, the least propensity in the log.
     random_state : int, Generator or None
         Seeds the order in which a training pass visits its rows.
     """
@@ -76,9 +76,9 @@ class LinearMethod(StreamMethod):
     tuned: ClassVar[tuple[str, ...]] = ("C", "eta")
 
     queries_all: ClassVar[bool] = False
-    """Ask for every label, wherever the row lies."""
+    """Whether every label is asked for, wherever the row lies."""
     debiases: ClassVar[bool] = False
-    """Leave out stream rows that the log covers well: Q_k(x) = 1{Q0(x) <= xi_k + 1/alpha}."""
+    """Whether stream rows that the log covers well are left out: Q_k(x) = 1{Q0(x) <= xi_k + 1/alpha}."""
 
     state_: LinearState
 
@@ -97,7 +97,7 @@ class LinearMethod(StreamMethod):
         if not eta > 0.0:
             raise InputError(f"eta must be above 0; got {eta}. The released grid is 0.0001 * 4^k, k = 0..8.")
         if xi0 is not None and not 0.0 < xi0 <= 1.0:
-            raise InputError(f"xi0 must be in (0, 1]; got {xi0}. Leave it out to read it off the log.")
+            raise InputError(f"xi0 must be in (0, 1]; got {xi0}. Leave it out to take it from the log.")
         if variant not in VARIANTS:
             raise unknown("variant", variant, VARIANTS)
         self.C, self.eta, self.variant, self.xi0 = C, eta, variant, xi0
@@ -107,11 +107,11 @@ class LinearMethod(StreamMethod):
 
     @abstractmethod
     def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:
-        """Importance weights of rows, the first `from_log` of them from the log's m, the rest from n online ones."""
+        """Importance weights of rows: the first `from_log` belong to the log's m rows, the rest to n online rows."""
 
     @abstractmethod
     def largest_weight(self, m: float, n: float, xi: float) -> float:
-        """V, the most that `weigh` can give where Q0(x) >= xi."""
+        """V, the largest weight that `weigh` can give where Q0(x) >= xi."""
 
     @abstractmethod
     def regime(self) -> Regime:
@@ -133,9 +133,9 @@ class LinearMethod(StreamMethod):
         return Fit(Descent(self.log_.n_features, self.eta, clock=clock))
 
     def trained(self, fit: Fit, X: Rows, y: Floats, v: Floats, at: Ints) -> Fit:
-        """One pass over the rows in random order, going on from the fit's w and clock.
+        """One pass over the rows in random order, starting from the fit's w and clock.
 
-        `at` are their numbers among all rows so far, the log's revealed ones first.
+        `at` holds their positions among all rows so far, the log's revealed rows first.
         """
         order = self._rng.permutation(len(y))
         descent = fit.descent.copy()
@@ -143,9 +143,9 @@ class LinearMethod(StreamMethod):
         return Fit(descent, (*fit.passes, (at, v, order)), (X, y, v))
 
     def held_out(self, X: Rows, y: Floats) -> Floats:
-        """The same passes in the same order, without one row in twenty at a time.
+        """Margins after the same passes in the same order, leaving out one row in twenty at a time.
 
-        In another order they would end in another model, and it is this one that is to be judged.
+        A different order would give a different model, and it is this model that is to be judged.
         """
         fold = np.random.default_rng(0).permutation(len(y)) % FOLDS
         passes = [(take(X, at), y[at], v, order, fold[at]) for at, v, order in self.state_.fit.passes]
@@ -159,17 +159,17 @@ class LinearMethod(StreamMethod):
 
     @property
     def descent_(self) -> Descent:
-        """The present w and clock."""
+        """The current w and clock."""
         return self.state_.fit.descent
 
     @property
     def tested_before(self) -> bool | None:
-        """Whether every row tested since this object was made lay in the region, earlier starts included."""
+        """Whether every row tested since this object was made was in the region, including earlier starts."""
         return self.state_.all_inside if hasattr(self, "state_") else None
 
     @property
     def saturated(self) -> bool:  # type: ignore[override]
-        """Every row tested was inside: the region grows with C, so a larger C would have changed nothing."""
+        """Whether every tested row was inside: the region grows with C, so a larger C would have changed nothing."""
         return self.tested_before is True
 
     def infer(self, X: Rows) -> Floats:
@@ -177,10 +177,10 @@ class LinearMethod(StreamMethod):
 
     @property
     def model_(self) -> Any:
-        """The present model as a scikit-learn classifier."""
+        """The current model as a scikit-learn classifier."""
         return LinearClassifier.from_descent(self.descent_, self.log_.classes)
 
 
 def still_inside(before: bool | None, inside: Bools) -> bool:
-    """Whether these rows, and all that were tested before, lie in the region."""
+    """Whether these rows and all rows tested before lie in the region."""
     return before is not False and bool(inside.all())

@@ -1,4 +1,4 @@
-"""Passive: ask for every label, weigh by standard importance sampling."""
+"""Passive: ask for every label, and weight by standard importance sampling."""
 
 from typing import ClassVar
 
@@ -26,13 +26,13 @@ class Passive(LinearMethod):
     """
 
     queries_all = True
-    tuned: ClassVar[tuple[str, ...]] = ("eta",)  # C plays no part where every label is asked for
+    tuned: ClassVar[tuple[str, ...]] = ("eta",)  # C has no effect if every label is asked for
 
     def regime(self) -> Regime:
         return Segments() if self.variant == "paper" else Everything()
 
     def at_zero_labels(self) -> StreamMethod:
-        """At 0 labels every method of the paper shows the model of the whole log, weights 1/Q0."""
+        """At 0 labels, the curve of every method of the paper shows the model of the whole log, with weights 1/Q0."""
         return Passive(eta=self.eta, xi0=self.xi0, random_state=self.random_state)
 
     def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Algorithm 1: every round trains on its own segment, one slice of the log and one online batch."""
+"""Algorithm 1: every round trains on its own segment, which is one slice of the log and one online batch."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from unskew.theory.disagreement import LinearTest
 
 @dataclass(frozen=True, eq=False)
 class Segment(LinearState):
-    """Where Algorithm 1 stands after a segment."""
+    """The state of Algorithm 1 after a segment."""
 
     alpha: float
     m_0: int
@@ -30,7 +30,7 @@ class Segment(LinearState):
 
 
 class Exploration(NamedTuple):
-    """What `choose` found out about the round: the test, xi_{k+1}, the cut of Q_{k+1}."""
+    """What `choose` decided about the round: the test, xi_{k+1}, and the cut of Q_{k+1}."""
 
     test: LinearTest
     xi: float
@@ -39,11 +39,11 @@ class Exploration(NamedTuple):
 
 
 class Segments:
-    """Algorithm 1 with the linear test in place of V_k; all four methods' `variant="paper"`.
+    """Algorithm 1 with the linear test in place of V_k: `variant="paper"` of all four methods.
 
-    The candidate set is not kept (appendix, items 2-5): its minimiser is approximated by going on
-    from the last w and clock, membership of D_{k+1} by the linear test, and xi_{k+1} by the least
-    Q0 among the unlabelled rows at hand, the log's and this batch's, that pass it.
+    The candidate set is not kept (appendix, items 2-5). Its minimiser is approximated by continuing
+    from the last w and clock, membership in D_{k+1} by the linear test, and xi_{k+1} by the least
+    Q0 among the unlabelled rows of the log and of this batch that pass the test.
     """
 
     anytime = False  # alpha = 2m/3n needs n
@@ -84,7 +84,7 @@ class Segments:
         return Exploration(test, xi, xi + 1.0 / state.alpha, all_inside)
 
     def least(self, test: LinearTest, fit: Fit, X: Rows, q0: Floats, before: bool) -> tuple[float, bool]:
-        """The least propensity inf Q0(x) over those of the rows that lie in the region; 1 where none does."""
+        """The least propensity, inf Q0(x), among the rows that lie in the region; 1 if none does."""
         inside = test(fit.descent, X)[1]
         return float(_kernels.least(q0, inside)), still_inside(before, inside)
 
@@ -99,13 +99,13 @@ class Segments:
         return replace(trained, cnt=cnt, V=method.largest_weight(state.alpha, 1.0, xi))
 
     def next_xi(self, method: LinearMethod, state: Segment, batch: StreamRound) -> tuple[float, bool]:
-        """The xi in force from now on, and whether all rows tested lay in the region."""
+        """The xi to use from now on, and whether all tested rows were in the region."""
         return batch.plan.xi, batch.plan.all_inside
 
     def train(
         self, method: LinearMethod, state: Segment, upto: int, batch: StreamRound | None, m: float, n: float
     ) -> Segment:
-        """One pass over the log rows up to `upto` not used yet and the kept rows of the batch."""
+        """One pass over the unused log rows up to `upto` and the kept rows of the batch."""
         log = method.log_
         lo, hi = log.revealed_before[state.taken], log.revealed_before[min(upto, log.m)]
         X, y, q0 = log.revealed_X[lo:hi], log.revealed_y[lo:hi], log.revealed_q0[lo:hi]

@@ -1,4 +1,4 @@
-"""Unskew on a stream: rows come by once."""
+"""Unskew on a stream: each row is seen once."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ CONFIDENCE = 2.0
 class StreamedUnskew(Learner, StreamMethod):
     """The model of `Unskew` on a stream: ask where the sign of the margin is in doubt, and at random elsewhere.
 
-    A row is asked for when |mu| <= 2 s, the disagreement region of the posterior, and with probability `drawn`
-    elsewhere. So every row has a known, positive probability, and `error` holds for the whole population.
+    A row is always asked for if |mu| <= 2 s, the disagreement region of the posterior, and with probability `drawn`
+    elsewhere. So every row has a known, positive probability, and `error` is valid for the whole population.
 
     Parameters
     ----------
     drawn : float in [0, 1)
-        The probability of a row outside the region.
+        The probability with which a row outside the region is asked for.
     model : scikit-learn classifier, optional
         As in `Unskew`.
     random_state : int, Generator or None
@@ -43,7 +43,7 @@ class StreamedUnskew(Learner, StreamMethod):
     ) -> None:
         super().__init__(random_state=random_state)
         if not 0.0 <= drawn < 1.0:
-            raise InputError(f"drawn must be in [0, 1); got {drawn}. The share 0.1 is a good start.")
+            raise InputError(f"drawn must be in [0, 1); got {drawn}. A good first value is 0.1.")
         self.drawn = drawn
         self._use(model)
 

@@ -1,4 +1,4 @@
-"""VCDBAL: the authors' follow-up. Variance is controlled by clipping weights and by regularising."""
+"""VCDBAL, the authors' follow-up method: it controls the variance by clipping weights and by regularisation."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,13 +15,13 @@ from unskew.sampling.weights import mixture
 from unskew.theory.disagreement import LinearTest
 
 PASSES = 3
-"""Training passes a batch (protocol.md)."""
+"""The number of training passes per batch (protocol.md)."""
 
 ROUND_OFF = 1e-12
-"""A sum of (v l)^2 below the square of this is round-off: every row is fitted, and nothing is left to regularise."""
+"""A sum of (v l)^2 below the square of this is round-off: every row is fitted, and nothing needs regularising."""
 
 FEW_LABELS = 10
-"""With fewer labels bought than this nothing is clipped (protocol.md)."""
+"""Nothing is clipped until this number of labels has been bought (protocol.md)."""
 
 
 class VCDBAL(DBALwm):
@@ -30,12 +30,12 @@ class VCDBAL(DBALwm):
     Yan, Chaudhuri and Javidi, "The Label Complexity of Active Learning from Observational Data",
     NeurIPS 2019. Log and stream are weighted as one mixture of all rounds, v(x) = N / sum_b n_b Q_b(x);
     rows with v > M are left out; the model minimises sum v l + sqrt(C sum (v l)^2); and only rows that the
-    log covers badly, Q0(x) < 2n/m, are candidates for a query (`Controlled` has the details).
+    log covers badly, Q0(x) < 2n/m, are candidates for a query (see `Controlled` for details).
 
-    The paper leaves choices open. Here n counts the batch at hand, so that the first batch has candidates.
-    A candidate that is not queried carries the label of the model of its round; any other row is left
+    The paper leaves some choices open. Here n includes the current batch, so that the first batch has candidates.
+    A candidate that is not queried keeps the label that the model of its round gave it; all other rows are left
     out, as in `IDBAL`. Batches hold 10, 20, 40, ... rows as for the other methods, not 1.5 times as many
-    each time, so that curves compare. There is no `variant="paper"`.
+    each time, so that curves are comparable. There is no `variant="paper"`.
 
     >>> import numpy as np
     >>> from unskew import LoggedData, VCDBAL
@@ -49,7 +49,7 @@ class VCDBAL(DBALwm):
 
     def regime(self) -> Regime:
         if self.variant != "released":
-            raise InputError(f"VCDBAL has no variant {self.variant!r}; it is run as released. Leave variant out.")
+            raise InputError(f"variant of VCDBAL must be 'released'; got {self.variant!r}. Leave variant out.")
         return Controlled()
 
 
@@ -60,7 +60,7 @@ class Clipped(Kept):
     sizes: tuple[int, ...] = ()
     """n_b of each round."""
     cuts: tuple[float, ...] = ()
-    """And its Q_b(x) = 1{Q0(x) < cut}."""
+    """The cut of each round, Q_b(x) = 1{Q0(x) < cut}."""
     M: float = 1.0
     v: Floats | None = None
 
@@ -71,14 +71,14 @@ class Clipped(Kept):
 
 
 class Controlled(Everything):
-    """After each batch, three passes over the log and all candidates so far, going on from the last w and clock.
+    """After each batch, three passes over the log and all candidates so far, continuing from the last w and clock.
 
     A step on a row is scaled by 1 + sqrt(C) v l / sqrt(sum (v l)^2), which makes it a step on the regularised
-    objective. l is the squared loss of the row at the start of the pass, so the sum is that of one model, and
-    the scaled step is the usual update with the scaled weight; the clock counts that weight.
+    objective. l is the squared loss of the row at the start of the pass, so that the whole sum belongs to one model.
+    The scaled step is the usual update with the scaled weight, and the clock counts that weight.
 
-    The test is `LinearTest` with the second moment of the errors, sum v^2, where Algorithm 1 has its bound
-    V sum v, and with M for the largest weight; cnt = t = m + n, n the stream rows of earlier batches::
+    The test is `LinearTest` with the second moment of the errors, sum v^2, in place of Algorithm 1's bound
+    V sum v, and with M as the largest weight; cnt = t = m + n, where n counts the stream rows of earlier batches::
 
         |2 w.x| / (a(t) x.x) / t  <=  sqrt(C sum_errors v^2) / t + C M log(t) / t
     """
@@ -132,16 +132,16 @@ class Controlled(Everything):
         return replace(state, fit=fit, M=M, v=v)
 
     def weights(self, method: LinearMethod, state: Clipped, q0: Floats) -> Floats:
-        """v(x) = N / sum_b n_b Q_b(x) over the log, b = 0, and all rounds so far, whichever source x is from."""
+        """v(x) = N / sum_b n_b Q_b(x) over the log, b = 0, and all rounds so far, whichever source x comes from."""
         return mixture((method.log_.m, *state.sizes), (q0, *(q0 < cut for cut in state.cuts)))
 
     def clip_level(self, method: LinearMethod, state: Clipped) -> float:
         """M: the least M with Pr[v(x) >= M] <= C M / (m + n), over the rows of the log.
 
-        It is an infimum: the rows of weight M may be too many, and any larger M enough. No weight is
-        below 1, so neither is M. protocol.md has (m + n) / (m Q0(x) + n) for v(x), which is the same where
-        x was a candidate in every round. Elsewhere v is larger, up to twice, and with that M a log of one
-        propensity for all could lose every row.
+        It is an infimum: M itself may have too many rows of weight M, while any larger value satisfies the condition.
+        No weight is below 1, so M is not either. protocol.md uses (m + n) / (m Q0(x) + n) for v(x), which is the same
+        if x was a candidate in every round. Otherwise v is larger, by a factor of up to two, and with the M of
+        protocol.md a log with one propensity for all rows could lose every row.
         """
         m, n = method.log_.m, state.n
         if method.labels_ < FEW_LABELS:

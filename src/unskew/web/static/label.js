@@ -58,9 +58,9 @@ const outbox = new Outbox(`unskew ${main.dataset.campaign} ${main.dataset.person
   },
 });
 
-function signedOut(error) {
+function signedOut() {
   const kept = outbox.items.length ? " Your answer is kept in this browser." : "";
-  notice(`You are no longer signed in (${error.message}) Open your link again.${kept}`);
+  notice(`You are no longer signed in. Open your link again.${kept}`);
   undoing = false;
   stand = "fetching";
   rows = [];
@@ -99,7 +99,7 @@ async function ask() {
     take(work);
   } catch (error) {
     asking = false;
-    if (denied(error)) return signedOut(error);
+    if (denied(error)) return signedOut();
     askFailures += 1;
     notice("No connection. Trying again.", true);
     timer = setTimeout(ask, Math.min(15_000, 500 * 2 ** askFailures));

@@ -42,7 +42,7 @@ test: $(READY)
 test-label-studio: $(READY)
 	@test -x .venv-label-studio/bin/python || $(PYTHON) -m venv .venv-label-studio
 	@.venv-label-studio/bin/python -m pip --disable-pip-version-check -qq install label-studio==1.23.2
-	$(BIN)/python -m pytest -q -m label_studio tests/test_label_studio_server.py
+	$(BIN)/python -m pytest -q -m label_studio tests/campaigns/exchange/test_label_studio_server.py
 
 check: $(READY)
 	$(BIN)/ruff check .

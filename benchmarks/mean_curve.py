@@ -22,8 +22,9 @@ import numpy as np
 
 from benchmarks import twin
 from unskew.errors import InputError
-from unskew.experiments.curves import METHODS, mean_curve
+from unskew.experiments.curves import mean_curve
 from unskew.experiments.datasets import load
+from unskew.methods.registry import PAPER_METHODS
 
 CELLS = (("synthetic", "uniform"), ("magic", "uncertainty"))
 PARAMETERS = {"C": 0.64, "eta": 0.0256, "logged_fraction": 0.5, "label_budget": 200}
@@ -87,7 +88,7 @@ def main(arguments=None):
         except InputError as error:
             print(f"  {dataset} is left out: {error}")
             continue
-        for method in METHODS:
+        for method in PAPER_METHODS:
             r = measure(dataset, policy, method, options.repeats)
             results.append(r)
             print(

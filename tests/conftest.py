@@ -13,11 +13,10 @@ import pytest
 
 from campaign_folder import STORES, Clock, make, move_to, write_tables
 from commands import START
+from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL
 from unskew.cli import main
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session")

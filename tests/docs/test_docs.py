@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 import unskew
-from conftest import ROOT
+from paths import ROOT
 from unskew import cli
 
 ELSEWHERE = ("add-a-method",)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import ROOT
+from paths import ROOT
 from unskew import cli
 from unskew.campaigns import Campaign, example
 from unskew.errors import InputError

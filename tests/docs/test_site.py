@@ -78,6 +78,8 @@ class Page(HTMLParser):
                 pass
 
     def handle_data(self, data: str) -> None:
+        if "em" in self.open and data.count("(") != data.count(")"):  # as from the stars of B(h*, r) and DIS(h*)
+            self.problems.append(f"emphasis by accident at line {self.getpos()[0]}: {data.strip()[:80]!r}")
         if not {"code", "pre", "script", "style"} & set(self.open):
             for stray in (">>>", "::", "```", "--8<--"):
                 if stray in data:

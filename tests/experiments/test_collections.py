@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import typer.main
 
-from conftest import ROOT
+from paths import ROOT
 from unskew import cli
 from unskew.experiments import collections
 from unskew.experiments.collections import BROKEN, COPY, MISSING, ORIGINS, OTHER, RIGHT, Collection, fetch, verify

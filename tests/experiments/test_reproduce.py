@@ -23,7 +23,8 @@ from unskew.experiments.outputs import write
 from unskew.experiments.reproduce import Grid, reproduce
 from unskew.experiments.simulation import curve, simulate
 from unskew.experiments.store import NAME, Store, code_version, key_of
-from unskew.experiments.tasks import _tune, build, method_class, settings
+from unskew.experiments.tasks import _tune, made, settings
+from unskew.methods.registry import method_named
 
 SMALL = Grid(("synthetic",), ("uniform",), ("Passive", "DBALwm"), tune_repeats=1, repeats=2, grid="coarse")
 
@@ -37,7 +38,7 @@ class Bad(Passive):
     def warm_start(self):
         if BROKEN:
             raise ValueError("no luck")
-        super().warm_start()
+        return super().warm_start()
 
 BROKEN = True
 """
@@ -221,7 +222,7 @@ def test_a_method_from_outside_runs_and_its_source_is_part_of_its_name(tmp_path,
         ({"methods": ("IDBALL",)}, "unknown method 'IDBALL': did you mean 'IDBAL'?"),
         ({"methods": ("no_such_module:Mine",)}, "'no_such_module:Mine' cannot be imported: No module named"),
         ({"methods": ("unskew.methods:Mine",)}, "'unskew.methods:Mine' cannot be imported: "),
-        ({"methods": ("pathlib:Path",)}, "must be a subclass of unskew.methods.Method; got"),
+        ({"methods": ("pathlib:Path",)}, "must be a subclass of StreamMethod or PoolMethod; got"),
         ({"tune_repeats": 0}, "tune_repeats must be at least 1; got 0."),
         ({"repeats": 1}, "repeats must be at least 2; got 1."),
     ],
@@ -330,10 +331,10 @@ def test_a_saturated_setting_stands_for_every_larger_C(method):
     """Tuning reuses a curve once every row was in the region: the same as running each setting."""
     X, y = Synthetic().population(0, 0)
     simulation = simulate(X[:1500], y[:1500], "uniform", 0.5, np.random.default_rng(3))
-    kind, tried = method_class(method), settings(method_class(method), "released")
-    each = [curve(build(kind, setting, 5), simulation, 100) for setting in tried]
+    kind, tried = method_named(method), settings(method_named(method), "released")
+    each = [curve(made(kind, setting, 5), simulation, 100) for setting in tried]
     assert list(_tune(kind, tried, simulation, 5, 100)) == each
-    built = [build(kind, setting, 5) for setting in tried]
+    built = [made(kind, setting, 5) for setting in tried]
     for one in built:
         curve(one, simulation, 100)
     assert 0 < sum(one.saturated for one in built) < len(built)
@@ -343,6 +344,6 @@ def test_the_follow_up_is_never_saturated():
     """Its C does more than widen the region."""
     X, y = Synthetic().population(0, 0)
     simulation = simulate(X[:600], y[:600], "uniform", 0.5, np.random.default_rng(3))
-    method = build(method_class("VCDBAL"), {"C": 1e9, "eta": 0.1}, 5)
+    method = made(method_named("VCDBAL"), {"C": 1e9, "eta": 0.1}, 5)
     curve(method, simulation, 100)
     assert not method.saturated

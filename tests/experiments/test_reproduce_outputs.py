@@ -140,7 +140,7 @@ def test_what_the_paper_does_not_have_stands_beside_what_it_has(tmp_path, capsys
         (["--policies", "certain"], "did you mean 'certainty'?"),
         (["--methods", "IDBALL"], "did you mean 'IDBAL'?"),
         (["--methods", "no.such:Class"], "cannot be imported"),
-        (["--methods", "json:JSONDecoder"], "must be a subclass of unskew.methods.Method"),
+        (["--methods", "json:JSONDecoder"], "must be a subclass of StreamMethod or PoolMethod"),
         (["--repeats", "1"], "repeats must be at least 2"),
         (["--jobs", "0"], "jobs must be at least 1"),
         (["--data-dir", "no-such-folder"], "does not exist"),

@@ -64,13 +64,13 @@ def bent():
 
 
 def test_blind_spot_is_one_cluster_hardly_ever_labelled():
-    Q0 = policies.BlindSpot.fit(X, Y, 7)
+    Q0 = policies.BlindSpotPolicy.fit(X, Y, 7)
     q0 = Q0(X)
     assert set(q0) == {0.005, 0.5}
     assert 0.05 <= np.mean(q0 == 0.005) <= 0.25
     assert np.array_equal(q0[::-1], Q0(X[::-1]))  # a function of the row alone
-    assert np.array_equal(q0, policies.BlindSpot.fit(X, Y, 7)(X))
-    assert not np.array_equal(q0, policies.BlindSpot.fit(X, Y, 8)(X))
+    assert np.array_equal(q0, policies.BlindSpotPolicy.fit(X, Y, 7)(X))
+    assert not np.array_equal(q0, policies.BlindSpotPolicy.fit(X, Y, 8)(X))
     a, b = X[q0 == 0.005][:-1], X[q0 == 0.005][1:]
     for share in (0.25, 0.5, 0.75):  # connected: the straight line between two of its rows stays inside
         assert np.all(Q0(share * a + (1.0 - share) * b) == 0.005)
@@ -78,31 +78,31 @@ def test_blind_spot_is_one_cluster_hardly_ever_labelled():
 
 def test_blind_spot_lies_where_a_model_without_its_labels_is_wrong():
     rows, y, hidden = bent()
-    blind = policies.BlindSpot.fit(rows, y, 0)(rows) == 0.005
+    blind = policies.BlindSpotPolicy.fit(rows, y, 0)(rows) == 0.005
     assert np.mean(blind == hidden) > 0.9
     naive = LinearClassifier(random_state=0).fit(rows[~blind], y[~blind])
     inside, outside = (1.0 - naive.score(rows[at], y[at]) for at in (blind, ~blind))
     assert inside > outside + 0.3
     X_half = np.vstack([rows[hidden][:40], rows[~hidden][:40]])  # far fewer rows than the sample
-    assert set(policies.BlindSpot.fit(X_half, np.repeat([1.0, -1.0], 40), 0)(X_half)) == {0.005, 0.5}
+    assert set(policies.BlindSpotPolicy.fit(X_half, np.repeat([1.0, -1.0], 40), 0)(X_half)) == {0.005, 0.5}
 
 
 def test_blind_spot_without_a_cluster_of_the_right_size():
     """Where every cluster is too small or too large, the one nearest to an eighth is taken."""
     rng = np.random.default_rng(0)
     rows = np.vstack([rng.normal(0.0, 1e-3, (970, 2)), 10.0 * rng.standard_normal((30, 2))])
-    q0 = policies.BlindSpot.fit(rows, np.sign(rows[:, 0] + 1e-9), 0)(rows)
+    q0 = policies.BlindSpotPolicy.fit(rows, np.sign(rows[:, 0] + 1e-9), 0)(rows)
     assert 0 < np.count_nonzero(q0 == 0.005) < 50
 
 
 def test_blind_spot_needs_rows_that_differ():
     with pytest.raises(InputError, match="8 different rows; got 2"):
-        policies.BlindSpot.fit(np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0), np.repeat([1.0, -1.0], 50), 0)
+        policies.BlindSpotPolicy.fit(np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0), np.repeat([1.0, -1.0], 50), 0)
 
 
 def test_csr_rows():
-    blind = policies.BlindSpot.fit(sparse.csr_array(X), Y, 2)
-    assert np.array_equal(blind(sparse.csr_array(X)), policies.BlindSpot.fit(X, Y, 2)(X))
+    blind = policies.BlindSpotPolicy.fit(sparse.csr_array(X), Y, 2)
+    assert np.array_equal(blind(sparse.csr_array(X)), policies.BlindSpotPolicy.fit(X, Y, 2)(X))
     for Q0 in (policies.Uniform.draw(5, 1), policies.Uncertainty.fit(X, Y)):
         np.testing.assert_allclose(Q0(sparse.csr_array(X)), Q0(X))
 

@@ -1,6 +1,5 @@
 """The report: one self-contained HTML page, figures included, that prints well."""
 
-import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,39 +7,31 @@ import polars as pl
 
 from unskew.experiments import tables
 from unskew.experiments.summary import RESAMPLES, Summary
+from unskew.pages import png_address, rendered
 
 MARKS = {"win": "clear win", "loss": "clear loss", "noise": "within noise"}
 
 
 def html(summary: Summary, pictures: Mapping[str, bytes]) -> str:
     """The page of one run; `pictures` are PNG images by name."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("unskew.experiments"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("report.html.j2").render(
-        run=summary.run,
-        resamples=RESAMPLES,
-        datasets=summary.datasets,
-        policies=summary.policies,
-        methods=summary.methods,
-        pairs=summary.pairs.rows(named=True),
-        standings=summary.standings.rows(named=True),
-        auc={policy: tables.auc_table(summary, policy) for policy in summary.policies},
-        columns=[f"{pair['method']} / {pair['against']}" for pair in summary.pairs.iter_rows(named=True)],
-        calls=_calls(summary),
-        reach=_reach(summary),
-        plan=_plan(summary),
-        failed=summary.failed.rows(named=True),
-        pictures={name: _data_uri(content) for name, content in pictures.items()},
-        marks=MARKS,
-    )
-    return page + "\n"
+    facts = {
+        "run": summary.run,
+        "resamples": RESAMPLES,
+        "datasets": summary.datasets,
+        "policies": summary.policies,
+        "methods": summary.methods,
+        "pairs": summary.pairs.rows(named=True),
+        "standings": summary.standings.rows(named=True),
+        "auc": {policy: tables.auc_table(summary, policy) for policy in summary.policies},
+        "columns": [f"{pair['method']} / {pair['against']}" for pair in summary.pairs.iter_rows(named=True)],
+        "calls": _calls(summary),
+        "reach": _reach(summary),
+        "plan": _plan(summary),
+        "failed": summary.failed.rows(named=True),
+        "pictures": {name: png_address(content) for name, content in pictures.items()},
+        "marks": MARKS,
+    }
+    return rendered("unskew.experiments", "report.html.j2", facts)
 
 
 def _calls(summary: Summary) -> list[tuple[str, list[tuple[str, list[Any]]]]]:
@@ -83,7 +74,3 @@ def _plan(summary: Summary) -> dict[tuple[str, str], tuple[float, int]]:
     """Logged fraction and label budget by data set and policy."""
     frame = summary.cells.select("dataset", "policy", "logged_fraction", "label_budget").unique(maintain_order=True)
     return {(name, policy): (fraction, budget) for name, policy, fraction, budget in frame.iter_rows()}
-
-
-def _data_uri(content: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(content).decode()

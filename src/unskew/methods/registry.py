@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Listed:
     """The module of a method, and what it works on."""
 
     module: str
@@ -26,18 +26,18 @@ class Entry:
     """Whether it can be run by name alone; `ExactIDBAL` also needs a finite class of classifiers."""
 
 
-REGISTRY: dict[str, Entry] = {
-    "Passive": Entry("unskew.methods.streams.passive", "stream", of_paper=True),
-    "DBALw": Entry("unskew.methods.streams.dbal", "stream", of_paper=True),
-    "DBALwm": Entry("unskew.methods.streams.dbal", "stream", of_paper=True),
-    "IDBAL": Entry("unskew.methods.streams.idbal", "stream", of_paper=True),
-    "VCDBAL": Entry("unskew.methods.streams.vcdbal", "stream"),
-    "Unskew": Entry("unskew.methods.pools.unskew", "pool"),
-    "StreamedUnskew": Entry("unskew.methods.streams.unskew", "stream"),
-    "RandomLabels": Entry("unskew.methods.pools.yardsticks", "pool"),
-    "MarginSampling": Entry("unskew.methods.pools.yardsticks", "pool"),
-    "WeightedMarginSampling": Entry("unskew.methods.pools.yardsticks", "pool"),
-    "ExactIDBAL": Entry("unskew.methods.streams.exact", "stream", in_experiments=False),
+REGISTRY: dict[str, Listed] = {
+    "Passive": Listed("unskew.methods.streams.passive", "stream", of_paper=True),
+    "DBALw": Listed("unskew.methods.streams.dbal", "stream", of_paper=True),
+    "DBALwm": Listed("unskew.methods.streams.dbal", "stream", of_paper=True),
+    "IDBAL": Listed("unskew.methods.streams.idbal", "stream", of_paper=True),
+    "VCDBAL": Listed("unskew.methods.streams.vcdbal", "stream"),
+    "Unskew": Listed("unskew.methods.pools.unskew", "pool"),
+    "StreamedUnskew": Listed("unskew.methods.streams.unskew", "stream"),
+    "RandomLabels": Listed("unskew.methods.pools.yardsticks", "pool"),
+    "MarginSampling": Listed("unskew.methods.pools.yardsticks", "pool"),
+    "WeightedMarginSampling": Listed("unskew.methods.pools.yardsticks", "pool"),
+    "ExactIDBAL": Listed("unskew.methods.streams.exact", "stream", in_experiments=False),
 }
 
 PAPER_METHODS = tuple(name for name, entry in REGISTRY.items() if entry.of_paper)

@@ -108,7 +108,7 @@ class Certainty:
 
 
 @dataclass(frozen=True)
-class BlindSpot:
+class BlindSpotPolicy:
     """One cluster of the population is hardly ever labelled (0.005), everyone else often (0.5).
 
     It is the cluster on which a model that never saw its labels makes the most errors. So it shows what a log hides
@@ -180,7 +180,7 @@ def make(name: str, X: Rows, y: Floats, rng: np.random.Generator, *, variant: st
     if name == "certainty":
         return Certainty.fit(X, y, variant=variant)
     if name == "blind-spot":
-        return BlindSpot.fit(X, y, rng)
+        return BlindSpotPolicy.fit(X, y, rng)
     raise unknown("policy", name, ALL_POLICIES)
 
 

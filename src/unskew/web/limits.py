@@ -69,7 +69,7 @@ class Buckets:
 
 
 class Guard:
-    """ASGI middleware: refuses requests that are too large, slow or frequent, and sets security headers on every answer."""
+    """ASGI middleware: refuses requests that are too large, slow or frequent, and adds security headers to answers."""
 
     def __init__(self, app: ASGIApp, limits: Limits, person: Callable[[Request], str | None]) -> None:
         self.app, self.limits, self.person = app, limits, person

@@ -126,7 +126,7 @@ def _from_csv(path: Path, text: str, settings: Settings) -> Iterator[Written]:
 
 
 def _separator(text: str, ids: Sequence[str], labels: Sequence[str]) -> str:
-    """The separator with which the headings are found, or otherwise the commonest: spreadsheets write different ones."""
+    """The separator with which the headings are found, or otherwise the commonest. Spreadsheets differ in it."""
     for separator in ",;\t":
         with suppress(csv.Error):
             names = next(csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True), [])

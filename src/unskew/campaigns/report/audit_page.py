@@ -1,13 +1,12 @@
 """The audit of a log as one self-contained HTML page."""
 
-import base64
 import textwrap
 from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from unskew.campaigns.audit.blind_spots import BlindSpot
-from unskew.campaigns.report.page import rendered
+from unskew.pages import png_address, rendered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,8 +18,8 @@ POPULATION, LABELS = "#9a9a9a", "#0072B2"
 
 def html(audit: "LogAudit", name: str) -> str:
     """The page; `name` is the name of the log."""
-    picture = _data_uri(blind_spot_picture(audit.blind_spots)) if audit.blind_spots else None
-    return rendered("audit.html.j2", {"audit": audit, "name": name, "picture": picture})
+    picture = _png(blind_spot_picture(audit.blind_spots)) if audit.blind_spots else None
+    return rendered("unskew.campaigns.report", "audit.html.j2", {"audit": audit, "name": name, "picture": picture})
 
 
 def blind_spot_picture(spots: Sequence[BlindSpot]) -> "Figure":
@@ -53,7 +52,7 @@ def _unbroken(spot: BlindSpot) -> str:
     return " and ".join(told).replace("$", r"\$")
 
 
-def _data_uri(figure: "Figure") -> str:
+def _png(figure: "Figure") -> str:
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return png_address(buffer.getvalue())

@@ -15,9 +15,9 @@ from unskew.campaigns.audit.filling import BlindSpots
 from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.ledger.work import Work
 from unskew.campaigns.report.chart import ChartPoint, error_chart
-from unskew.campaigns.report.page import rendered
 from unskew.errors import EmptyMeasure, NoRandomLabel
 from unskew.estimation.population import PopulationEstimate
+from unskew.pages import rendered
 from unskew.sampling.diagnostics import diagnose
 from unskew.writing import put_text
 
@@ -36,7 +36,7 @@ def write_report(campaign: Campaign, path: Path) -> str:
 
 def render(facts: dict[str, Any]) -> str:
     """The page with these facts."""
-    return rendered("report.html.j2", facts)
+    return rendered("unskew.campaigns.report", "report.html.j2", facts)
 
 
 def gather(campaign: Campaign) -> dict[str, Any]:

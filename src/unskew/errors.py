@@ -15,11 +15,11 @@ class InputError(UnskewError, ValueError):
     """A value that was passed in breaks a rule; the message names the value, the rule and the remedy."""
 
 
-class NoRandomLabel(InputError):  # noqa: N818  # the name says what is missing
+class NoRandomLabel(InputError):
     """There is no randomly drawn label, neither in the log nor among the drawn rows, so nothing can be estimated."""
 
 
-class EmptyMeasure(InputError):  # noqa: N818  # the name says what is empty
+class EmptyMeasure(InputError):
     """A measure is a share of the rows of one kind, such as recall of the positive rows, and there are no such rows."""
 
 

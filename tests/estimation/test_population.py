@@ -316,9 +316,7 @@ def test_degenerate_designs():
     with pytest.raises(NoRandomLabel, match="Set drawn= above 0"):
         population(nothing, margin, y)
     nothing_drawn = Design(~hidden, q0, 3, (Picked(np.array([0]), NONE),))
-    assert (
-        population(nothing_drawn, margin, y, estimator="mis").labels == 2
-    )  # the chosen row says nothing of others
+    assert population(nothing_drawn, margin, y, estimator="mis").labels == 2  # the chosen row says nothing of others
     no_log = Design(hidden, q0, 3, (Picked(np.array([0]), np.array([2])),))
     found = population(no_log, margin, y, estimator="mis")
     assert (found.value, found.low, found.labels) == (0.0, 0.0, 2)

@@ -216,6 +216,6 @@ def test_interrupted(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(reproduce, "_attempt", until_interrupted)
     assert run(*TINY, "--policies", "uniform", "--out", str(tmp_path)) == 130
     said = capsys.readouterr()
-    assert f"3 results are kept in {tmp_path}; the same command goes on from there." in said.err and not said.out
+    assert f"3 results are kept in {tmp_path}; run the same command to continue." in said.err and not said.out
     monkeypatch.undo()
     assert run(*TINY, "--policies", "uniform", "--out", str(tmp_path)) == 0

@@ -79,6 +79,24 @@ class TestEveryMethod:
         assert says(m, s) == before
         assert says(go(m, s, 1, first=1), s) == says(go(go(begin(case, s), s, 1), s, 1, first=1), s)
 
+    def test_a_generator_of_the_users_is_where_it_was_after_a_failure(self, case):
+        s, rng = scene(), np.random.default_rng(7)
+        m = make(case, rng)
+        m.warm_start = lambda: 1 / int(rng.random())  # draws, then fails
+        with pytest.raises(ZeroDivisionError):
+            m.start(s.log, s.X) if m.works_on == "pool" else m.start(s.log, s.n)
+        assert rng.random() == np.random.default_rng(7).random()
+
+    def test_labels_in_a_series_are_taken_in_their_order(self, case):
+        """Whatever its index says: a pandas Series is no mapping."""
+        s = scene()
+        plain, series = begin(case, s), begin(case, s)
+        asked = ask(plain, s, 0)
+        assert np.array_equal(ask(series, s, 0), asked)
+        plain.tell(s.y[asked])
+        series.tell(pd.Series(s.y[asked], index=np.arange(len(asked))[::-1]))
+        assert says(series, s) == says(plain, s)
+
     @pytest.mark.parametrize("copied", [copy, deepcopy])
     def test_copies_go_their_own_way(self, case, copied):
         """Three that begin alike: the original and its copy learn opposite labels, and neither disturbs the other."""

@@ -46,4 +46,4 @@ def test_a_lazy_pool_is_loaded_once_and_only_if_needed():
     pool.features(np.array([0]))
     pool.values(1)
     assert loads == [1]
-    assert pool.__getstate__() == {"_rows": 3, "_load": None}  # what is cached of it
+    assert pool.__getstate__() == {"_rows": 3, "_load": None, "_X": None}  # what is cached of it

@@ -278,7 +278,7 @@ class Campaign:
         return self._rounds.fitting.pipeline(self._rounds.snapshot()[0])
 
     def predict(self, rows: "Path | str | pl.DataFrame | Any") -> "pl.DataFrame":
-        """The class of every row and the probability of the positive class, beside the id if there is one.
+        """The class of every row and the probability of the positive class, with the id if there is one.
 
         `rows` is a file or frame with the pool's columns, as `create` takes it.
         """

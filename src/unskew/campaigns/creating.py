@@ -23,7 +23,7 @@ from unskew.methods.registry import POOL_METHODS, method_named
 LONGEST_LEASE = timedelta(days=365)
 
 PREDICTED = ("prediction", "probability")
-"""The columns that `predict` writes beside the id."""
+"""The columns that `predict` writes after the id."""
 
 
 def create(

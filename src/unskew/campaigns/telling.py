@@ -24,7 +24,7 @@ class Unread:
     problem: str
 
 
-class NotAnswers(InputError):  # noqa: N818  # says what the file is not
+class NotAnswers(InputError):
     """A file that does not hold answers: of another form, broken or empty."""
 
 
@@ -38,7 +38,7 @@ class Told:
     repeated: int = 0
 
 
-class Rejected(UnskewError):  # noqa: N818  # the answers were rejected
+class Rejected(UnskewError):
     """Answers that could not all be taken, so none was. `problems` are (line, what is wrong), in order.
 
     `conflicts` says whether some of them differ from answers given before, which `force_correct` would overwrite.

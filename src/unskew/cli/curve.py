@@ -35,18 +35,18 @@ def curve(
     ] = None,
     C: Annotated[float, typer.Option("--C", help="Model capacity: how wide the disagreement region is.")] = 0.64,
     eta: Annotated[float, typer.Option(help="Learning rate.")] = 0.0256,
-    logged_fraction: Annotated[float, typer.Option(help="Share of the training rows that is the log.")] = 0.5,
-    budget: Annotated[int, typer.Option(help="A curve ends once it bought twice as many labels.")] = 200,
-    repeats: Annotated[int, typer.Option(help="Splits and logs to average over.")] = 16,
+    logged_fraction: Annotated[float, typer.Option(help="The share of the training rows that forms the log.")] = 0.5,
+    budget: Annotated[int, typer.Option(help="A curve ends after more than twice this number of labels.")] = 200,
+    repeats: Annotated[int, typer.Option(help="The number of splits and logs to average over.")] = 16,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
     variant: Annotated[str, typer.Option(help="released (as the authors ran it) or paper (as written).")] = "released",
     data_dir: Annotated[
-        Path | None, typer.Option(help="Folder with the data files; else $UNSKEW_DATA, else the cache.")
+        Path | None, typer.Option(help="Folder with the data files. Default: $UNSKEW_DATA, or the cache.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw the curves: a .png, .pdf or .svg file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Test error against labels bought, one data set and policy."""
+    """Show the test error against the number of labels, for one data set and policy."""
     from unskew.cli.pictures import checked, curves_picture, save
     from unskew.experiments import mean_curve
 

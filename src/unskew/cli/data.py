@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Data sets. Default: all that have a file.")]
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder with the data files; else $UNSKEW_DATA, else the cache.")
+    Path | None, typer.Option("--data-dir", help="Folder with the data files. Default: $UNSKEW_DATA, or the cache.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -31,7 +31,7 @@ def data(context: typer.Context) -> None:
 
 @app.command("list")
 def list_(data_dir: DataDir = None, as_json: Json = False) -> None:
-    """What the twelve data sets are and where their files lie."""
+    """List the twelve data sets and where their files are."""
     from unskew.experiments.collections import cards
 
     found = cards(data_dir)
@@ -46,7 +46,7 @@ def fetch(
     names: Names = None,
     to: Annotated[Path | None, typer.Option(help="Folder to put the files into. Default: the cache.")] = None,
 ) -> None:
-    """Download what is not here from the original collections."""
+    """Download missing files from the original collections."""
     from unskew.experiments.collections import OTHER, with_file
     from unskew.experiments.collections import fetch as get
 
@@ -64,7 +64,7 @@ def fetch(
 
 @app.command()
 def verify(names: Names = None, data_dir: DataDir = None, as_json: Json = False) -> None:
-    """Check the files that are here: checksum, rows, features, values."""
+    """Check the files on this machine: checksum, rows, features, values."""
     from unskew.experiments.collections import COPY, MISSING, RIGHT, find, with_file
     from unskew.experiments.collections import verify as check
     from unskew.experiments.datasets import search_path

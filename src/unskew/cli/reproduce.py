@@ -36,11 +36,13 @@ def reproduce(
         ),
     ] = None,
     tune_repeats: Annotated[
-        int | None, typer.Option(help="Repeats to choose C and eta on. Default: 16; 8 with --quick.")
+        int | None, typer.Option(help="The number of repeats to tune C and eta on. Default: 16; 8 with --quick.")
     ] = None,
-    repeats: Annotated[int | None, typer.Option(help="Fresh repeats to report. Default: 64; 16 with --quick.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="The number of fresh repeats to report. Default: 64; 16 with --quick.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processes on this machine; -1 is one a core.")] = -1,
+    jobs: Annotated[int, typer.Option(help="The number of processes on this machine; -1 means one per core.")] = -1,
     cluster: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786, to run on.")
     ] = None,
@@ -48,14 +50,14 @@ def reproduce(
         "reproduction"
     ),
     data_dir: Annotated[
-        Path | None, typer.Option(help="Folder with the data files; else $UNSKEW_DATA, else the cache.")
+        Path | None, typer.Option(help="Folder with the data files. Default: $UNSKEW_DATA, or the cache.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Three data sets, few parameters and repeats: under a minute.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """The paper's whole experiment section: tables, figures, report."""
+    """Run all of the paper's experiments: tables, figures, a report."""
     from unskew.experiments.outputs import write_summary
     from unskew.experiments.reproduce import QUICK_DATASETS, Grid
     from unskew.experiments.reproduce import reproduce as run
@@ -72,7 +74,7 @@ def reproduce(
         grid=base.grid,
     )
     if jobs == 0 or jobs < -1:
-        raise InputError(f"jobs must be at least 1, or -1 for one a core; got {jobs}. Leave it out for all cores.")
+        raise InputError(f"jobs must be at least 1, or -1 for one per core; got {jobs}. Leave it out for all cores.")
     _check_folder(out)
     try:
         with _progress(grid) as report:
@@ -80,7 +82,7 @@ def reproduce(
         summary = summarise(records)
         paths = write_summary(summary, out)
     except KeyboardInterrupt:
-        print(f"{_kept(out)} results are kept in {out}; the same command goes on from there.", file=sys.stderr)
+        print(f"{_kept(out)} results are kept in {out}; run the same command to continue.", file=sys.stderr)
         raise
     if as_json:
         print(json.dumps(_plain(summary, out, paths), indent=1))

@@ -1,4 +1,4 @@
-"""The AUC tables printed in the paper, to set ours beside them."""
+"""The AUC tables printed in the paper, for comparison with ours."""
 
 from functools import lru_cache
 from importlib.resources import files

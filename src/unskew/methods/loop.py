@@ -1,7 +1,7 @@
 """The one loop of rounds: start, then ask and tell in turn. All a method has learnt is one value; rounds replace it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from html import escape
@@ -56,9 +56,6 @@ class Method(ABC):
     tuned: ClassVar[tuple[str, ...]] = ()
     """Those of `parameters` that experiments choose on tuning repeats."""
 
-    saturated: bool = False
-    """Whether a larger C would have changed nothing, so that experiments need not try larger values."""
-
     log_: LoggedData
     state_: Any
     labels_: int
@@ -87,6 +84,11 @@ class Method(ABC):
     @abstractmethod
     def observed(self) -> Observed:
         """All rows of log, stream and pool, and their labels so far."""
+
+    @property
+    def saturated(self) -> bool:
+        """Whether a larger C would have changed nothing, so that experiments need not try larger values."""
+        return False
 
     # What the current model predicts
 
@@ -237,21 +239,21 @@ class Method(ABC):
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Undo what the block did if it fails: attributes are replaced as a whole, only generators change in place."""
-        before, rng = self.__dict__.copy(), getattr(self, "_rng", None)
-        moved = None if rng is None else rng.bit_generator.state
+        before, used = self.__dict__.copy(), (getattr(self, "_rng", None), self.random_state)
+        moved = [(rng, rng.bit_generator.state) for rng in used if isinstance(rng, np.random.Generator)]
         try:
             yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
-            if rng is not None:
-                rng.bit_generator.state = moved
+            for rng, state in moved:
+                rng.bit_generator.state = state
             raise
 
     def _answers(self, labels: Any, positions: Ints) -> tuple[NDArray[Any], Bools]:
         """Labels for the rows that were asked for, in their order, and which of them are missing."""
-        if hasattr(labels, "keys"):
-            wanted = positions.tolist()
+        if isinstance(labels, Mapping):
+            wanted = dict.fromkeys(positions.tolist())
             for position in labels:
                 if position not in wanted:
                     raise InputError(f"row {position!r} was not asked for. Answer the rows that ask returned.")
@@ -286,16 +288,14 @@ class Method(ABC):
         return "estimated from the log" if self.log_.q0_estimated else "given"
 
 
-def as_log(
-    log: Any, label: str | None, propensity: str | float | None, random_state: int | np.random.Generator | None
-) -> LoggedData:
+def as_log(log: Any, label: str | None, propensity: str | float | None) -> LoggedData:
     """The log as `LoggedData`: passed on if it is that already, or read from a frame by the names of its columns.
 
     If no propensities are given for a frame, they are estimated from it (`unskew.sampling.propensity`).
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"income": [1.0, 2.0, 3.0], "paid": [1, None, 0], "q0": [0.9, 0.2, 0.5]})
-    >>> as_log(frame, "paid", "q0", 0).m
+    >>> as_log(frame, "paid", "q0").m
     3
     """
     if isinstance(log, LoggedData):
@@ -312,6 +312,5 @@ def as_log(
         return LoggedData.from_frame(log, label=label, propensity=propensity)
     bare = LoggedData.from_frame(log, label=label, propensity=1.0)
     y = column_values(log[label])
-    seed = 0 if random_state is None else random_state
-    found, _ = estimated_log(bare.X, y, bare.z, classes=bare.classes, random_state=seed)
+    found, _ = estimated_log(bare.X, y, bare.z, classes=bare.classes, random_state=0)
     return LoggedData(bare.X, y, bare.z, found.q0, classes=bare.classes, q0_estimated=True, features=bare.features)

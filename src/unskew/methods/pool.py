@@ -11,7 +11,7 @@ from unskew.errors import InputError
 from unskew.estimation.design import Design, Picked
 from unskew.methods.loop import Method, Observed, as_log
 from unskew.methods.rounds import Asked, PoolRound
-from unskew.pools import MemoryPool
+from unskew.pools import MemoryPool, Pool
 from unskew.rows import Floats, Ints, Rows, stack
 from unskew.sampling.policies import Policy
 from unskew.sampling.propensity import read_off
@@ -49,7 +49,7 @@ class PoolMethod(Method):
 
     works_on = "pool"
 
-    pool_: MemoryPool
+    pool_: Pool
     rounds_: list[PoolRound]
     _asked: Ints
     _pool_q0: Floats | None
@@ -89,7 +89,7 @@ class PoolMethod(Method):
         label, propensity : str, optional
             Columns of the log's frame. Without `propensity`, the propensities are estimated.
         """
-        known = as_log(log, label, propensity, None)
+        known = as_log(log, label, propensity)
         if isinstance(pool, (int, np.integer)):
             raise InputError(
                 f"{type(self).__name__} picks from a pool; got the number {pool}. "
@@ -104,7 +104,7 @@ class PoolMethod(Method):
         self.start_checked(known, MemoryPool(rows, pool), given)
         return self
 
-    def start_checked(self, log: LoggedData, pool: MemoryPool, q0: Floats | None = None) -> None:
+    def start_checked(self, log: LoggedData, pool: Pool, q0: Floats | None = None) -> None:
         """`start` for a log and a pool that have already been checked."""
         self._begin(log, pool_=pool, _pool_q0=q0, _asked=np.zeros(0, dtype=np.int64), _read_off=None)
 

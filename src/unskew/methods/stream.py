@@ -66,7 +66,7 @@ class StreamMethod(Method):
         label, propensity : str, optional
             Columns of the frame. Without `propensity`, the propensities are estimated.
         """
-        known = as_log(log, label, propensity, None)
+        known = as_log(log, label, propensity)
         if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
             raise InputError(
                 f"n must be the number of stream rows; got {type(n).__name__}. "

@@ -124,7 +124,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
-        """Find the posterior given labels y in {-1, +1} with weights v; `choose` the prior anew or keep it.
+        """Find the posterior given labels y in {-1, +1} with weights v; `choose` a new prior or keep the old one.
 
         If this fails, the model stays as it was.
         """

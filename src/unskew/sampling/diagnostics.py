@@ -81,9 +81,9 @@ class Diagnostics:
             f"log          {self.revealed} of {self.m} rows revealed, q0 {origin}",
             f"overlap      least q0 {self.least_q0:.4f} at {self.at_least_q0} rows; "
             f"{100 * self.below_0_01:.1f} % of rows below 0.01, {100 * self.below_0_05:.1f} % below 0.05",
-            f"labels       worth {self.effective_labels:.0f} of equal weight",
-            f"mean z/q0    {self.mean_weight:.3f} with 95 % interval {low:.3f} to {high:.3f} which "
-            f"{'holds' if self.one_inside else 'MISSES'} 1",
+            f"information  as much as in about {self.effective_labels:.0f} labels drawn at random",
+            f"mean z/q0    {self.mean_weight:.3f}, 95 % interval {low:.3f} to {high:.3f}, which "
+            f"{'contains' if self.one_inside else 'does NOT contain'} 1",
             f"calibration  error {self.calibration_error:.4f} where exact q0 would show about "
             f"{self.calibration_error_by_chance:.4f}",
             "   rows   mean q0   revealed",

@@ -22,7 +22,7 @@ FLOOR = 0.005
 VARIANTS = ("released", "paper")
 
 CLUSTERS, CLUSTER_SAMPLE = 8, 1000
-"""For `BlindSpot`: the number of clusters, and the number of rows from which they are found."""
+"""For `BlindSpotPolicy`: the number of clusters, and the number of rows from which they are found."""
 
 Policy = Callable[[Rows], Floats]
 

@@ -1,1 +1,1 @@
-"""The page on which people label: thin over `unskew.campaigns`."""
+"""The page on which people label: a thin layer over `unskew.campaigns`."""

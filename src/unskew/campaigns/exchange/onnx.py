@@ -33,7 +33,7 @@ INPUTS = (
 )
 
 
-class NotConvertible(InputError):  # noqa: N818  # says what is wrong with the model
+class NotConvertible(InputError):
     """A model that cannot be written as ONNX."""
 
 

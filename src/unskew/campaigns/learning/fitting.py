@@ -163,7 +163,7 @@ class Fitting:
         return Pipeline([("features", self._prepared.encoder), ("model", self.method(answered).model_)])
 
     def predict(self, answered: Sequence[Row], frame: pl.DataFrame) -> pl.DataFrame:
-        """The class of every row and the probability of the positive one, beside the id where there is one."""
+        """The class of every row and the probability of the positive class, with the id if there is one."""
         model, named = self.pipeline(answered), self.settings.id
         columns = [frame[named]] if named in frame.columns else []
         labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)

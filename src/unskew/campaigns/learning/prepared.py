@@ -15,7 +15,7 @@ from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.tables.encoding import encoder, features, from_plain
 from unskew.campaigns.tables.files import label_texts
 from unskew.data import LoggedData
-from unskew.pools import MemoryPool
+from unskew.pools import Pool
 from unskew.rows import Rows, as_rows
 from unskew.sampling.propensity import estimate
 
@@ -23,24 +23,26 @@ CHUNK = 100_000
 """The number of rows of the pool that are turned into features at a time."""
 
 
-class LazyPool(MemoryPool):
-    """A pool whose features are loaded when they are first needed: to predict, nobody needs them."""
+class LazyPool(Pool):
+    """A pool whose features are loaded when they are first needed. Predictions do not need them."""
 
     def __init__(self, rows: int, load: Callable[[], Rows] | None = None) -> None:
-        self._rows, self._load, self._given = rows, load, None
+        self._rows, self._load = rows, load
+        self._X: Rows | None = None
 
     def __len__(self) -> int:
         return self._rows
 
-    @cached_property
-    def X(self) -> Rows:  # type: ignore[override]
-        """The features of every row."""
-        assert self._load is not None, "a method from the cache is given its pool before it is used"
-        return self._load()
+    @property
+    def X(self) -> Rows:
+        if self._X is None:
+            assert self._load is not None, "a method from the cache is given its pool before it is used"
+            self._X = self._load()
+        return self._X
 
     def __getstate__(self) -> dict[str, Any]:
         """What is cached of it: its length alone."""
-        return {"_rows": self._rows, "_load": None}
+        return {"_rows": self._rows, "_load": None, "_X": None}
 
 
 class Prepared:

@@ -168,7 +168,7 @@ class LinearMethod(StreamMethod):
         return self.state_.all_inside if hasattr(self, "state_") else None
 
     @property
-    def saturated(self) -> bool:  # type: ignore[override]
+    def saturated(self) -> bool:
         """Whether every tested row was inside: the region grows with C, so a larger C would have changed nothing."""
         return self.tested_before is True
 

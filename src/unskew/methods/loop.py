@@ -231,7 +231,7 @@ class Method(ABC):
     def _close(self, batch: Any) -> None:
         """Learn from an answered round; if that fails, everything stays as it was, and the round stays open."""
         with self._all_or_nothing():
-            self.labels_ += len(batch.bought.y)
+            self.labels_ += batch.labels
             self.rounds_ = [*self.rounds_, batch]
             self._pending = None
             self.state_ = self.learn(batch)
@@ -239,7 +239,7 @@ class Method(ABC):
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Undo what the block did if it fails: attributes are replaced as a whole, only generators change in place."""
-        before, used = self.__dict__.copy(), (getattr(self, "_rng", None), self.random_state)
+        before, used = self.__dict__.copy(), {getattr(self, "_rng", None), self.random_state}
         moved = [(rng, rng.bit_generator.state) for rng in used if isinstance(rng, np.random.Generator)]
         try:
             yield

@@ -53,7 +53,12 @@ class StreamRound:
         """The same round, with the labels of its queried rows filled in."""
         labels = self.y.copy()
         labels[self.queried] = y
-        return replace(self, y=labels)
+        return type(self)(self.X, self.q0, labels, self.queried, self.kept, self.p, self.plan)
+
+    @property
+    def labels(self) -> int:
+        """The number of labels it buys."""
+        return int(np.count_nonzero(self.queried))
 
     @property
     def bought(self) -> Bought:
@@ -95,6 +100,11 @@ class PoolRound:
     def known(self) -> Bools:
         """Which rows have a label."""
         return np.asarray(self.y != 0.0)
+
+    @property
+    def labels(self) -> int:
+        """The number of labels it has bought."""
+        return int(np.count_nonzero(self.y))
 
     @property
     def bought(self) -> Bought:

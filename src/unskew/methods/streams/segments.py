@@ -1,6 +1,6 @@
 """Algorithm 1: every round trains on its own segment, which is one slice of the log and one online batch."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -52,19 +52,19 @@ class Segments:
     def warm_start(self, method: LinearMethod) -> LinearState:
         m, xi = method.log_.m, method.xi0_  # line 3
         m_0 = m // 3
-        before = Segment(
-            fit=method.from_zero(),
+        fit = self.train(method, method.from_zero(), slice(0, m_0), None, 0, 1.0, 1.0, 0.0)
+        return Segment(
+            fit=fit,
             all_inside=method.tested_before,
             alpha=2.0 * m / (3.0 * method.n_),
             m_0=m_0,
-            taken=0,
+            taken=m_0,
             n=0,
             xi=xi,
             cut=1.0,
             cnt=float(m_0),
             V=method.largest_weight(1.0, 0.0, xi),
         )
-        return self.train(method, before, m_0, None, 1.0, 0.0)
 
     def choose(self, method: LinearMethod, X: Rows, q0: Floats) -> StreamRound:
         state = method.state_
@@ -92,30 +92,49 @@ class Segments:
         state, plan, n_k = method.state_, batch.plan, len(batch.y)
         assert isinstance(state, Segment)
         xi, all_inside = self.next_xi(method, state, batch)
-        state = replace(state, xi=xi, cut=plan.cut, all_inside=all_inside, n=state.n + n_k)
-        upto = int(state.m_0 + state.alpha * state.n)  # T_0^(k+1): the next alpha n_k log rows
-        trained = self.train(method, state, upto, batch, state.alpha, 1.0)  # lines 17-18, then line 7
-        cnt = (1.0 + state.alpha) * n_k  # m_k + n_k
-        return replace(trained, cnt=cnt, V=method.largest_weight(state.alpha, 1.0, xi))
+        alpha, n = state.alpha, state.n + n_k
+        upto = min(int(state.m_0 + alpha * n), method.log_.m)  # T_0^(k+1): the next alpha n_k log rows
+        part = slice(state.taken, upto)
+        fit = self.train(method, state.fit, part, batch, state.n, plan.cut, alpha, 1.0)  # lines 17-18, then line 7
+        return Segment(
+            fit=fit,
+            all_inside=all_inside,
+            alpha=alpha,
+            m_0=state.m_0,
+            taken=upto,
+            n=n,
+            xi=xi,
+            cut=plan.cut,
+            cnt=(1.0 + alpha) * n_k,  # m_k + n_k
+            V=method.largest_weight(alpha, 1.0, xi),
+        )
 
     def next_xi(self, method: LinearMethod, state: Segment, batch: StreamRound) -> tuple[float, bool]:
         """The xi to use from now on, and whether all tested rows were in the region."""
         return batch.plan.xi, batch.plan.all_inside
 
     def train(
-        self, method: LinearMethod, state: Segment, upto: int, batch: StreamRound | None, m: float, n: float
-    ) -> Segment:
-        """One pass over the unused log rows up to `upto` and the kept rows of the batch."""
+        self,
+        method: LinearMethod,
+        fit: Fit,
+        part: slice,
+        batch: StreamRound | None,
+        seen: int,
+        cut: float,
+        m: float,
+        n: float,
+    ) -> Fit:
+        """One pass over a slice of the log and the kept rows of a batch, after `seen` online rows."""
         log = method.log_
-        lo, hi = log.revealed_before[state.taken], log.revealed_before[min(upto, log.m)]
+        lo, hi = log.revealed_before[part.start], log.revealed_before[part.stop]
         X, y, q0 = log.revealed_X[lo:hi], log.revealed_y[lo:hi], log.revealed_q0[lo:hi]
         at = np.arange(lo, hi)
         if batch is not None:
             kept = batch.kept if method.debiases else slice(None)
             X = stack([X, batch.X[kept]])
             y, q0 = np.concatenate((y, batch.y[kept])), np.concatenate((q0, batch.q0[kept]))
-            online = len(log.revealed_y) + np.arange(state.n - len(batch.y), state.n)
+            online = len(log.revealed_y) + np.arange(seen, seen + len(batch.y))
             at = np.concatenate((at, online[kept]))
-        Q = q0 <= state.cut if method.debiases else 1.0
+        Q = q0 <= cut if method.debiases else 1.0
         v = method.weigh(q0, Q, hi - lo, m, n)
-        return replace(state, taken=min(upto, log.m), fit=method.trained(state.fit, X, y, v, at))
+        return method.trained(fit, X, y, v, at)

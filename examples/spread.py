@@ -15,5 +15,6 @@ class SpreadOut(Unskew):
         distance = np.full(len(near), np.inf)
         for _ in range(k - 1):
             distance = np.minimum(distance, np.linalg.norm(rows[near] - rows[picked[-1]], axis=1))
+            distance[np.isin(near, picked)] = -1.0  # not twice, also where rows are equal
             picked.append(near[np.argmax(distance)])
         return np.array(picked)

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from unskew import LoggedData
+from unskew.data import signs
 from unskew.errors import InputError, UnskewError
 
 X = np.array([[0.0, 1.0], [1.0, 0.5], [0.5, -1.0], [-1.0, 0.25]])
@@ -154,3 +156,27 @@ def test_floor_raises_small_propensities():
 def test_classes_named_allow_a_log_without_labels():
     log = LoggedData(X, [None] * 4, q0=Q, classes=("no", "yes"))
     assert log.revealed_X.shape == (0, 2) and log.y.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+def test_a_frame_keeps_the_names_of_its_columns(frame):
+    """Later frames are read by them, whatever their order."""
+    rows = {"a": [1.0, 2.0, 3.0, 4.0], "b": [True, False, True, False]}
+    log = LoggedData(frame(rows), [0, 1, None, 1], q0=0.5)
+    assert log.features == ("a", "b") and log.X.tolist() == [[1.0, 1.0], [2.0, 0.0], [3.0, 1.0], [4.0, 0.0]]
+    assert log.rows_like(frame(rows)[["b", "a"]]).tolist() == log.X.tolist()
+    with pytest.raises(InputError, match="has no column 'a'"):
+        log.rows_like(frame(rows)[["b"]])
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+@pytest.mark.parametrize("column", [["00017", "00018"], [datetime(2024, 5, 1), datetime(2024, 6, 1)]])
+def test_what_could_be_turned_into_numbers_is_not(frame, column):
+    with pytest.raises(InputError, match="column 'a' of X must hold numbers or booleans; got"):
+        LoggedData(frame({"a": column}), [0, 1])
+
+
+def test_a_label_of_another_type_is_shown_as_it_is():
+    log = LoggedData([[0.0], [1.0]], [0, 1])
+    with pytest.raises(InputError, match="labels must be 0 or 1; got '1' at position 0"):
+        signs(["1", "0"], log.classes)

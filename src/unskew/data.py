@@ -18,7 +18,7 @@ class LoggedData:
 
     Parameters
     ----------
-    X : array or SciPy sparse matrix, shape (m, d)
+    X : array, SciPy sparse matrix or frame, shape (m, d)
         Features of *every* row of the log, revealed or not. All values must be finite.
     y : sequence of length m
         The label where it was revealed; NaN or None where it was not. The two class values can be of any kind.
@@ -58,7 +58,7 @@ class LoggedData:
 
     def __init__(
         self,
-        X: ArrayLike | Any,
+        X: Any,
         y: Sequence[Any] | NDArray[Any],
         z: ArrayLike | None = None,
         q0: ArrayLike = 1.0,
@@ -68,7 +68,11 @@ class LoggedData:
         q0_estimated: bool = False,
         features: Sequence[str] | None = None,
     ) -> None:
-        rows = as_rows(X)
+        if is_frame(X):
+            features = list(X.columns) if features is None else list(features)
+            rows = frame_rows(X, features)
+        else:
+            rows = as_rows(X)
         if isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and np.may_share_memory(X, rows):
             rows = rows.copy()  # frozen: later changes to the caller's array must not reach the log
         m = rows.shape[0]
@@ -83,9 +87,10 @@ class LoggedData:
             )
         found = _class_pair(labels[revealed], classes)
         sign = np.zeros(m)
-        sign[revealed] = signs(labels[revealed], found)
+        sign[revealed] = signs(labels[revealed], found, "Map it to one of the two classes or leave the row unrevealed.")
         for name, value in (
-            ("X", rows), ("y", sign), ("z", revealed), ("q0", propensities(q0, m, floor=floor)), ("classes", found),
+            ("X", rows), ("y", sign), ("z", revealed), ("classes", found),
+            ("q0", propensities(q0, m, floor=floor, may_raise=True)),
             ("q0_estimated", q0_estimated), ("features", None if features is None else tuple(features)),
         ):  # fmt: skip
             if isinstance(value, np.ndarray):
@@ -185,8 +190,13 @@ class LoggedData:
         return self.m
 
 
-def propensities(q0: ArrayLike, rows: int, *, floor: float | None = None, name: str = "q0") -> Floats:
-    """`q0` as one float per row, each in (0, 1]; if `floor` is given, smaller values are raised to it."""
+def propensities(
+    q0: ArrayLike, rows: int, *, floor: float | None = None, name: str = "q0", may_raise: bool = False
+) -> Floats:
+    """`q0` as one float per row, each in (0, 1]; if `floor` is given, smaller values are raised to it.
+
+    `may_raise` says whether the user could have passed a floor, so that the error can suggest it.
+    """
     try:
         q = np.asarray(q0, dtype=np.float64)
     except (TypeError, ValueError):
@@ -201,7 +211,7 @@ def propensities(q0: ArrayLike, rows: int, *, floor: float | None = None, name: 
         q = np.where(q < floor, floor, q)
     if rows and not (q.min() > 0.0 and q.max() <= 1.0):  # NaN fails both
         i = int(np.argmin((q > 0.0) & (q <= 1.0)))
-        remedy = "Drop the row or pass floor=." if q[i] <= 0.0 else "Correct the value or drop the row."
+        remedy = "Drop the row or pass floor=." if q[i] <= 0.0 and may_raise else "Correct the value or drop the row."
         raise InputError(f"{name} must be in (0, 1]; got {q[i]} at row {i}. {remedy}")
     return np.ascontiguousarray(q)
 
@@ -219,7 +229,7 @@ def reveal_bits(z: ArrayLike, rows: int) -> Bools:
     return revealed
 
 
-def signs(labels: ArrayLike, classes: NDArray[Any]) -> Floats:
+def signs(labels: ArrayLike, classes: NDArray[Any], remedy: str = "Map it to one of the two classes.") -> Floats:
     """Labels as +1.0 (the second class) and -1.0 (the first); any other value is rejected."""
     values = np.asarray(labels)
     positive = values == classes[1]
@@ -227,10 +237,15 @@ def signs(labels: ArrayLike, classes: NDArray[Any]) -> Floats:
     if not np.all(known):
         i = int(np.argmin(known))
         raise InputError(
-            f"labels must be {classes[0]} or {classes[1]}; got {values.ravel()[i]!s} at position {i}. "
-            "Map it to one of the two classes or leave the row unrevealed."
+            f"labels must be {_shown(classes[0])} or {_shown(classes[1])}; got {_shown(values.ravel()[i])} "
+            f"at position {i}. {remedy}"
         )
     return np.where(positive, 1.0, -1.0)
+
+
+def _shown(value: Any) -> str:
+    """A value as one would type it: the text '1' is not the number 1."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def as_column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDArray[Any]:

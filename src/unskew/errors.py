@@ -36,5 +36,5 @@ def unknown(kind: str, name: object, choices: Iterable[str]) -> InputError:
     known = list(choices)
     lower = {c.lower(): c for c in known}
     close = get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
-    hint = f"did you mean {lower[close[0]]!r}? " if close else ""
-    return InputError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}.")
+    hint = f": did you mean {lower[close[0]]!r}?" if close else "."
+    return InputError(f"unknown {kind} {name!r}{hint} Known: {', '.join(known)}.")

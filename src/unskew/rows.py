@@ -46,7 +46,7 @@ def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
 
 def is_frame(X: Any) -> bool:
     """Whether `X` is a Polars or pandas frame: something with named columns."""
-    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+    return hasattr(X, "to_numpy") and hasattr(X, "columns")
 
 
 def frame_rows(frame: Any, names: Sequence[str], *, name: str = "X") -> Rows:
@@ -64,13 +64,22 @@ def frame_rows(frame: Any, names: Sequence[str], *, name: str = "X") -> Rows:
     rows = np.empty((len(frame), len(names)))
     for j, column in enumerate(names):
         try:
-            rows[:, j] = np.asarray(frame[column].to_numpy(), dtype=np.float64)
+            rows[:, j] = np.asarray(_numbers(frame[column]), dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError(
-                f"column {column!r} of {name} must hold numbers; got {frame[column].dtype}. "
+                f"column {column!r} of {name} must hold numbers or booleans; got {frame[column].dtype}. "
                 "Encode it, leave it out, or use a Campaign, which encodes columns of mixed types."
             ) from None
     return as_rows(rows, name=name)
+
+
+def _numbers(column: Any) -> Any:
+    """The values of a column of numbers or booleans; a date or the text "00017" could be converted, but is neither."""
+    dtype = column.dtype
+    polars = hasattr(dtype, "is_numeric")
+    if not (dtype.is_numeric() or str(dtype) == "Boolean" if polars else getattr(dtype, "kind", "O") in "biuf"):
+        raise TypeError(dtype)
+    return column.to_numpy()
 
 
 def as_weights(sample_weight: ArrayLike | None, rows: int) -> Floats:

@@ -8,12 +8,14 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from campaign_folder import make, told
 from unskew.campaigns import Campaign
 from unskew.errors import InputError, StoreError
+from unskew.methods.pools.unskew import Unskew
 
 
 def names(folder):
@@ -29,6 +31,14 @@ def names(folder):
         ({"label": "nope"}, "nope"),
         ({"propensity": "x0"}, "must be in \\(0, 1\\]"),
         ({"budget": 0}, "budget must be at least 1"),
+        ({"budget": 2.5}, "budget must be a whole number; got 2.5. Pass one, such as 500."),
+        ({"budget": "5"}, "budget must be a whole number; got '5'"),
+        ({"budget": True}, "budget must be a whole number; got True"),
+        ({"seed": 1.5}, "seed must be a whole number; got 1.5. Pass one, such as 0."),
+        ({"seed": None}, "seed must be a whole number; got None"),
+        ({"method": Unskew}, "method must be a name; got the class Unskew. Pass 'Unskew'."),
+        ({"method": Unskew()}, "method must be a name; got Unskew. Pass 'Unskew' or module:Class."),
+        ({"method": None}, "method must be a name; got NoneType"),
         ({"method": "Wishful"}, "unknown method"),
         ({"log": Path("nowhere.csv")}, "no file"),
         ({"classes": ["0", "2"]}, "must be '0' or '2'"),
@@ -45,10 +55,15 @@ def test_bad_input_leaves_nothing(tables, tmp_path, changed, match):
     assert names(tmp_path) == ["there", "there/notes.txt"]
 
 
+def test_whole_numbers_of_numpy_are_taken(tables, tmp_path):
+    with make(tables, tmp_path / "campaign", budget=np.int64(7), seed=np.uint8(3)) as campaign:
+        assert (campaign.settings.budget, campaign.settings.seed) == (7, 3)
+
+
 def test_what_cannot_be_fitted_leaves_nothing(tables, tmp_path):
     same = pl.read_parquet(tables / "log.parquet").select("paid", "q0", pl.lit(1.0).alias("x0"))
     same.write_parquet(tmp_path / "same.parquet")
-    with pytest.raises(InputError, match="no column of the log can be learnt from"):
+    with pytest.raises(InputError, match="no column of the log can be learned from"):
         make(tables, tmp_path / "campaign", log=tmp_path / "same.parquet", pool=tmp_path / "same.parquet", id=None)
     assert names(tmp_path) == ["same.parquet"]
 
@@ -181,7 +196,7 @@ def test_the_log_decides_what_the_columns_of_a_small_pool_hold(tables, tmp_path)
         assert campaign.pool_frame.select("size", "said").rows() == [("36", "True"), ("S", "False")]
 
 
-def test_columns_that_never_differ_are_not_among_those_learnt_from(tables, tmp_path):
+def test_columns_that_never_differ_are_not_among_those_learned_from(tables, tmp_path):
     for name in ("log", "pool"):
         frame = pl.read_parquet(tables / f"{name}.parquet")
         more = frame.with_columns(pl.lit("one").alias("same"), pl.lit(None, pl.Float64).alias("none"))

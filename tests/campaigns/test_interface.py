@@ -3,12 +3,14 @@
 import sys
 from html.parser import HTMLParser
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 from campaign_folder import make, replayed, told, truth
 from unskew.campaigns import Campaign, Rejected, Told
+from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
 
 
@@ -18,12 +20,44 @@ def test_a_log_and_a_pool_in_files_or_frames_are_the_same_campaign(tables, tmp_p
     log, pool = read(tables / "log.parquet"), read(tables / "pool.parquet")
     with make(tables, tmp_path / "bank", log=log, pool=pool) as bank:
         assert list(bank.settings.kinds) == ["x0", "x1", "region", "member", "since", "seen"]
-        assert bank.settings.types["since"] == "Date" if kind != "pandas" else "Datetime"
+        assert (bank.settings.types["since"], bank.settings.types["seen"]) == ("Date", "Datetime")
         rows = bank.ask(20, by="ann")
         assert bank.tell({row.id: truth(row) for row in rows}, by="ann") == Told(answered=20)
         assert (
             bank.predict(pool)["prediction"].to_list() == bank.predict(tables / "pool.parquet")["prediction"].to_list()
         )
+
+
+READ = {
+    "file": lambda path: path,
+    "polars": pl.read_csv,
+    "pandas": pd.read_csv,
+    "polars, all text": lambda path: pl.read_csv(path, infer_schema=False),
+    "pandas, all text": lambda path: pd.read_csv(path, dtype=str),
+}
+
+
+@pytest.fixture(scope="module")
+def of_files(tmp_path_factory):
+    """The settings of the example bank, made from its files, and what its first model predicts."""
+    with example_bank(tmp_path_factory.mktemp("files") / "bank", LOG, POOL) as bank:
+        return bank.settings, bank.predict(POOL)
+
+
+def example_bank(folder, log, pool):
+    return Campaign.create(folder, log=log, pool=pool, label=LABEL, propensity=PROPENSITY, id=ID, budget=40)
+
+
+@pytest.mark.parametrize(
+    ("log", "pool"), [*((kind, kind) for kind in READ if kind != "file"), ("file", "pandas"), ("polars", "file")]
+)
+def test_csv_files_and_frames_read_from_them_are_the_same_campaign(of_files, tmp_path, log, pool):
+    """Dates that pandas and Polars read as text were taken for text for people, and left out in silence."""
+    settings, predicted = of_files
+    with example_bank(tmp_path / "bank", READ[log](LOG), READ[pool](POOL)) as bank:
+        assert (bank.settings.kinds, bank.settings.types) == (settings.kinds, settings.types)
+        assert bank.settings.kinds["customer_since"] == "date" and bank.settings.types["customer_since"] == "Date"
+        assert bank.predict(READ[pool](POOL)).equals(predicted)
 
 
 def test_the_lines_of_the_readme(tables, tmp_path):
@@ -45,8 +79,8 @@ def test_the_lines_of_the_readme(tables, tmp_path):
         (pl.DataFrame({"x0": [1e300, 2.0], "paid": [0, 1]}), "the log row 1: column 'x0' holds 1e\\+300"),
         (pl.DataFrame({"x0": [], "paid": []}), "the log has 2 columns and no rows"),
         (pd.DataFrame({"x0": [1, "two"], "paid": [0, 1]}), "the log: column 'x0' must hold values of one type"),
-        (pd.DataFrame([[1, 2], [3, 4]]), "the log must have different texts as column names; got 0"),
-        (pd.DataFrame([[1, 2], [3, 4]], columns=["x0", "x0"]), "different texts as column names; got 'x0'"),
+        (pd.DataFrame([[1, 2], [3, 4]]), "the log: column names must be text and all different; got 0"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["x0", "x0"]), "column names must be text and all different; got 'x0'"),
         (pd.DataFrame({"x0": pd.to_timedelta([1, 2]), "paid": [0, 1]}), "the log: column 'x0' holds Duration"),
         ({"x0": [1, 2]}, "the log must be a file, or a Polars or pandas frame; got dict"),
     ],
@@ -83,6 +117,44 @@ def test_problems_of_a_mapping_have_no_lines_and_name_the_way_to_overwrite(campa
     )
     assert refused.value.__notes__ == ["To overwrite answers deliberately, pass force_correct=True."]
     assert campaign.tell({one.id: 0}, by="bob", force_correct=True).corrected == 1
+
+
+def test_two_answers_to_one_row_of_a_mapping_have_no_line(campaign):
+    (row,) = campaign.ask(1, by="ann")
+    with pytest.raises(Rejected) as refused:
+        campaign.tell({f" {row.id}": "1", row.id: "0"}, by="ann")
+    assert str(refused.value) == (
+        f"1 problem, nothing was changed. row {row.id!r} has two answers, '1' and '0'. Keep one."
+    )
+
+
+def test_answers_that_are_not_by_row_id_are_refused_in_words(campaign):
+    rows = campaign.ask(2, by="ann")
+    for answers, why in (
+        (["1", "0"], r"answers must be a label for each row id; got list. Pass {row\.id: label}\."),
+        (None, "answers must be a label for each row id; got NoneType"),
+        ({rows[0]: "1"}, r"answers must be by row id; got Row in its place. Pass {row\.id: label}\."),
+        ({None: "1"}, "answers must be by row id; got NoneType"),
+    ):
+        with pytest.raises(InputError, match=why):
+            campaign.tell(answers, by="ann")
+    assert campaign.tell({int(rows[0].id): 1, np.int64(rows[1].id): 0}, by="ann").answered == 2
+
+
+def test_who_asks_and_for_how_many_is_checked(campaign):
+    for n in (2.5, "3", None, True):
+        for ask in (campaign.ask, campaign.hand_out):
+            with pytest.raises(InputError, match=f"n must be a whole number of rows; got {n!r}. Ask for 20"):
+                ask(n, by="ann")
+    with pytest.raises(InputError, match="n must be at least 1 row; got 0. Ask for at least 1."):
+        campaign.ask(0, by="ann")
+    (row,) = campaign.ask(np.int64(1), by="ann")
+    for act in (lambda: campaign.ask(1, by=None), lambda: campaign.tell({row.id: "1"}, by=None),
+                lambda: campaign.undo(by=None), lambda: campaign.invite(None)):  # fmt: skip
+        with pytest.raises(InputError, match="a name must be text; got None. Pass the name of the person"):
+            act()
+    with pytest.raises(InputError, match="a name must be text; got 7"):
+        campaign.ask(1, by=7)
 
 
 def test_an_estimate_that_fails_closes_no_round(campaign, monkeypatch):
@@ -194,6 +266,9 @@ class Mine(Unskew):
 
 class Streamed:
     works_on = "stream"
+
+    def __init__(self, *, random_state=None):
+        pass
 """
 
 
@@ -207,11 +282,24 @@ def test_a_method_of_ones_own(tables, tmp_path, monkeypatch):
     with make(tables, tmp_path / "other", method="marginsampling") as other:
         assert other.settings.method == "MarginSampling"
     for method, why in (
-        ("my_methods:Streamed", "must work on a pool"), ("my_methods:None", "cannot be imported"), ("IDBAL", "unknown"),
-    ):  # fmt: skip
+        ("my_methods:Streamed", "works on a stream"),
+        ("my_methods:None", "method in the module my_methods 'None'"),
+        ("no_such_module:Mine", "cannot be imported"),
+    ):
         with pytest.raises(InputError, match=why):
             make(tables, tmp_path / "none", method=method)
+    with pytest.raises(InputError, match=r"method must be a name; got the class Mine. Pass 'my_methods:Mine'\."):
+        make(tables, tmp_path / "none", method=sys.modules["my_methods"].Mine)
     sys.modules.pop("my_methods")
+
+
+@pytest.mark.parametrize("method", ["IDBAL", "idbal", "ExactIDBAL", "unskew.methods.streams.idbal:IDBAL"])
+def test_a_method_on_a_stream_is_refused_with_those_on_a_pool(tables, tmp_path, method):
+    told = (
+        r"works on a stream, and a campaign needs one that works on a pool\. Name one of Unskew, RandomLabels, Margin"
+    )
+    with pytest.raises(InputError, match=told):
+        make(tables, tmp_path / "bank", method=method)
 
 
 def test_a_pools_own_propensities_are_kept_and_not_shown(tables, tmp_path):

@@ -146,7 +146,13 @@ def test_files_of_labels_that_cannot_be_read(
         (None, None, ["--lease", "inf"], "got inf"),
         (None, None, ["--lease", "nan"], "got nan"),
         (None, None, ["--lease", "1e10"], "at most 525600 minutes"),
-        (None, None, ["--method", "IDBAL"], "unknown method 'IDBAL'"),
+        (
+            None,
+            None,
+            ["--method", "IDBAL"],
+            "works on a stream, and a campaign needs one that works on a pool. Name one of U",
+        ),
+        (None, None, ["--method", "unskew.methods.streams.idbal:IDBAL"], "works on a stream, and a campaign needs one"),
         (None, None, ["--classes", "no"], "--classes must be two names"),
         (None, None, ["--classes", "good,bad"], "must be 'good' or 'bad'"),
         (None, "application,age\nA1,30\n", [], "the pool must have the log's columns"),
@@ -240,6 +246,22 @@ def test_each_step_leads_to_the_next(
         assert words[0] == command
         printed = out(capsys, *words)
     assert len(table(Path("rows.csv"))) == 21
+
+
+def test_the_first_example_of_start_runs_on_the_packages_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--files", "--out", "."]) == 0
+    text = " ".join(out(capsys, "start", "--help").split())
+    example = text.split(" unskew start ")[2]  # the first is the usage
+    said = out(capsys, "start", *shlex.split(example))
+    assert "customer_since" in said and "given, in granted_with" in said
+
+
+def test_predict_says_which_probability_it_gives(capsys: pytest.CaptureFixture[str]) -> None:
+    said = " ".join(out(capsys, "predict", "--help").split())
+    assert "The likelier class of new rows, and the probability of the positive class." in said
 
 
 def test_the_demo_is_a_whole_campaign(

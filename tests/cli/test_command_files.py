@@ -52,7 +52,9 @@ def test_rows_in_hand_come_before_new_ones(bank: Path, capsys: pytest.CaptureFix
     Path("ben.csv").write_text("id,label\n")
     assert told(capsys, "tell", "bank", "ben.csv", "--by", "ben")["next"][0] == "ask"  # they are not his
     Path("ann.csv").write_text(f"id,label\n{rows[0]['id']},yes\n")
-    assert told(capsys, "tell", "bank", "ann.csv", "--by", "ann")["next"] == ["tell", "bank", "rows.csv"]
+    assert told(capsys, "tell", "bank", "ann.csv", "--by", "ann")["next"] == ["tell", "bank", "ann.csv"]
+    Path("ann.csv").write_text(f"id,label\n{rows[0]['id']},yes\n{rows[1]['id']},no\n")
+    assert told(capsys, "tell", "bank", "ann.csv", "--by", "ann")["next"][0] == "ask"  # none is in hand
 
 
 def test_when_all_rows_are_with_others_nothing_is_written(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,26 @@ class TestStreams:
         assert m.n_ == s.n and sum(len(batch.y) for batch in m.rounds_) == s.n
         assert list(map(len, (batch.y for batch in m.rounds_))) == list(m.batch_sizes())
 
+    def test_more_rows_than_announced(self, case):
+        """Refused where the method must know how long the stream is; the others take them."""
+        s = scene()
+        m = make(case).start(s.log, 5)
+        if m.anytime:
+            m.ask(s.X[:10], s.q0[:10])
+            return
+        with pytest.raises(InputError, match="started for a stream of 5 rows; got 10"):
+            m.ask(s.X[:10], s.q0[:10])
+        m.tell(s.y[m.ask(s.X[:5], s.q0[:5])])
+        with pytest.raises(InputError, match="started for a stream of 5 rows; got 6"):
+            m.ask(s.X[5:6], s.q0[5:6])
+
+    def test_rows_and_propensities_are_needed(self, case):
+        s = scene()
+        m = begin(case, s)
+        for wrong in ((20,), (s.X[:3],), (20, 0.5)):
+            with pytest.raises(InputError, match=r"works on a stream: ask\(X, q0\) needs the next rows"):
+                m.ask(*wrong)
+
     def test_a_pool_is_refused(self, case):
         s = scene()
         with pytest.raises(InputError, match="works on a stream"):
@@ -72,7 +92,7 @@ class TestPools:
             seen += asked.tolist()
             m.tell(s.y[asked])
         assert sorted(seen) == list(range(s.n)) and m.labels_ == s.n
-        with pytest.raises(InputError, match="between 1 and the 0 rows left in the pool; got 1"):
+        with pytest.raises(InputError, match=f"no row is left in the pool of {s.n}; got k = 1"):
             m.ask(1)
         assert m.error().value == pytest.approx(m.error().value)
 
@@ -106,6 +126,34 @@ class TestPools:
                 begin(case, s).ask(k)
         with pytest.raises(InputError, match=f"between 1 and the {s.n} rows left in the pool; got {s.n + 1}"):
             begin(case, s).ask(s.n + 1)
+
+    def test_equal_rows_are_picked_once_each(self, case):
+        """Sixty rows, six different ones: positions differ although rows do not."""
+        s = scene()
+        X = np.repeat(s.X[:6], 10, axis=0)
+        m = make(case).start(s.log, X)
+        for _ in range(3):
+            asked = np.asarray(m.ask(15))
+            assert len(set(asked.tolist())) == 15
+            m.tell(np.where(X[asked, 0] > 0, 1.0, -1.0))
+        assert m.error().labels == s.log.z.sum() + 45 if m.rounds_[0].drawn.any() else m.labels_ == 45
+
+    @pytest.mark.parametrize(
+        "rows", [lambda X, k: [0] * k, lambda X, k: range(k - 1), lambda X, k: range(-1, k - 1), lambda X, k: [0.5] * k]
+    )
+    def test_what_wanted_returns_is_checked(self, case, rows, monkeypatch):
+        s = scene()
+        m = begin(case, s)
+        monkeypatch.setattr(type(m), "wanted", lambda self, X, k: np.array(list(rows(X, k))))
+        with pytest.raises(InputError, match=rf"{case}.wanted must return \d+ different positions from 0 to {s.n - 1}"):
+            m.ask(20)
+        assert m.pending is None
+
+    def test_parts_of_what_is_asked(self, case):
+        s = scene()
+        asked = begin(case, s).ask(6)
+        assert [row.position for row in asked[2:4]] == asked.positions[2:4].tolist()
+        assert asked[-1].position == asked.positions[-1] and len(asked[:0]) == 0
 
     def test_a_stream_is_refused(self, case):
         s = scene()
@@ -147,11 +195,34 @@ def test_the_registry_names_what_it_holds():
     assert not is_registered(type("IDBAL", (), {}))
 
 
+def test_classes_of_one_s_own_are_checked_before_anything_runs(tmp_path, monkeypatch):
+    (tmp_path / "odd_rules.py").write_text(
+        "from unskew import Unskew\n"
+        "from unskew.methods import PoolMethod\n"
+        "class Half(PoolMethod):\n    pass\n"
+        "class Closed(Unskew):\n    def __init__(self):\n        super().__init__()\n"
+    )
+    (tmp_path / "broken_rules.py").write_text("class Rule(:\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, says in {
+        "odd_rules:Half": "'odd_rules:Half' must have learn, model_, wanted, warm_start; it does not",
+        "odd_rules:Closed": "'odd_rules:Closed' must take random_state=; it takes nothing. Add it",
+        "odd_rules:Hlaf": "unknown method in the module odd_rules 'Hlaf': did you mean 'Half'",
+        "broken_rules:Rule": "cannot be imported: SyntaxError: .*Correct the module",
+    }.items():
+        with pytest.raises(InputError, match=says):
+            method_named(name)
+
+
 def test_a_log_that_is_no_log():
     s = scene()
     with pytest.raises(InputError, match="LoggedData or a frame; got ndarray"):
         make("Unskew").start(s.log.X, s.X)
     with pytest.raises(InputError, match="Pass label="):
         make("Unskew").start(pl.DataFrame({"a": [1.0]}), s.X)
-    with pytest.raises(InputError, match="name columns of a frame; got LoggedData. Leave them out"):
+    with pytest.raises(InputError, match=r"got LazyFrame. Call .collect\(\) on it"):
+        make("Unskew").start(pl.DataFrame({"a": [1.0]}).lazy(), s.X)
+    one_class = pl.DataFrame({"a": [1.0, 2.0], "paid": [1, None], "q0": [0.5, 0.5]})
+    assert make("Unskew").start(one_class, np.ones((3, 1)), label="paid", propensity="q0", classes=(0, 1)).left == 3
+    with pytest.raises(InputError, match="classes= describe a frame; got LoggedData. Leave them out"):
         make("Unskew").start(s.log, s.X, label="paid")

@@ -1,4 +1,4 @@
-"""A campaign: rows are asked for, handed out, answered and learnt from, by many people at once."""
+"""A campaign: rows are asked for, handed out, answered and learned from, by many people at once."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -86,7 +86,7 @@ class Campaign:
         label, propensity, id : str
             Columns. `label` and `propensity` are in the log; propensities that were not recorded are estimated. `id`
             is in the pool. The pool may have propensities too: the log's decision, had the row been in the log.
-            They are used in weights, and neither shown to people nor learnt from.
+            They are used in weights, and neither shown to people nor learned from.
         budget : int
             The number of labels that may be bought.
         method : str

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from datetime import timedelta
+from numbers import Integral
 from typing import Any
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ from unskew.campaigns.tables.files import check_log, check_pool, feature_columns
 from unskew.campaigns.tables.frames import put_frame
 from unskew.errors import InputError, NoRandomLabel
 from unskew.estimation.population import PopulationEstimate
-from unskew.methods.registry import POOL_METHODS, method_named
+from unskew.methods.registry import POOL_METHODS, REGISTRY, is_registered, method_named
 
 LONGEST_LEASE = timedelta(days=365)
 
@@ -45,6 +46,7 @@ def create(
     """Make the folder a campaign, or leave everything as it was. After a kill at any point, the same call works."""
     folder.check_free()
     named = _checked_method(method)
+    budget, seed = _whole("budget", budget, "500"), _whole("seed", seed, "0")
     if budget < 1:
         raise InputError(f"budget must be at least 1 label; got {budget}. Set it to the number you can pay for.")
     if not 0.0 <= drawn < 1.0:
@@ -99,12 +101,30 @@ def create(
         folder.finish(campaign, store)
 
 
-def _checked_method(method: str) -> str:
+def _whole(name: str, value: Any, example: str) -> int:
+    """A whole number as Python's own, which the ledger can keep."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(f"{name} must be a whole number; got {value!r}. Pass one, such as {example}.")
+    return int(value)
+
+
+def _checked_method(method: Any) -> str:
     """The name of a method that works on a pool, written as in the registry, or ``module:Class``."""
-    name = {known.lower(): known for known in POOL_METHODS}.get(method.lower(), method)
-    found = method_named(name, POOL_METHODS)
-    if getattr(found, "works_on", "pool") != "pool":
-        raise InputError(f"method {name!r} must work on a pool; it works on a stream. Name one of another kind.")
+    if not isinstance(method, str):
+        if isinstance(method, type):
+            own = is_registered(method)
+            name = method.__name__ if own else f"{method.__module__}:{method.__qualname__}"
+            raise InputError(f"method must be a name; got the class {method.__name__}. Pass {name!r}.")
+        raise InputError(
+            f"method must be a name; got {type(method).__name__}. Pass {POOL_METHODS[0]!r} or module:Class."
+        )
+    name = {known.lower(): known for known in REGISTRY}.get(method.lower(), method)
+    works_on = REGISTRY[name].works_on if name in REGISTRY else method_named(name, POOL_METHODS).works_on
+    if works_on != "pool":
+        raise InputError(
+            f"method {name!r} works on a stream, and a campaign needs one that works on a pool. "
+            f"Name one of {', '.join(POOL_METHODS)}, or your own as module:Class."
+        )
     return name
 
 

@@ -2,7 +2,8 @@
 
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger.events import Closed, Leased, Planned
@@ -130,7 +131,9 @@ class Rounds:
         return True
 
 
-def _check(n: int, by: str) -> None:
-    if n < 1:
-        raise InputError(f"n must be at least 1 row; got {n}. Ask for some.")
+def _check(n: Any, by: str) -> None:
+    if isinstance(n, bool) or not isinstance(n, Integral):
+        raise InputError(f"n must be a whole number of rows; got {n!r}. Ask for 20, for instance.")
+    if int(n) < 1:
+        raise InputError(f"n must be at least 1 row; got {n}. Ask for at least 1.")
     checked_name(by)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from numbers import Integral
 
 from unskew.campaigns.ledger.events import Answered, Corrected, Event, Skipped
 from unskew.campaigns.ledger.state import Row, RowStatus, State
@@ -62,6 +63,15 @@ def lines_of(answers: Mapping[str, Label]) -> list[Line]:
     >>> lines_of({"17": True, "18": 1.0, "19": None})
     [(None, '17', 'true'), (None, '18', '1.0'), (None, '19', None)]
     """
+    if not isinstance(answers, Mapping):
+        raise InputError(
+            f"answers must be a label for each row id; got {type(answers).__name__}. Pass {{row.id: label}}."
+        )
+    for id in answers:
+        if not isinstance(id, str | Integral):
+            raise InputError(
+                f"answers must be by row id; got {type(id).__name__} in its place. Pass {{row.id: label}}."
+            )
     return [(None, str(id), label_text(label)) for id, label in answers.items()]
 
 
@@ -106,6 +116,8 @@ def judge(
         elif id in first and first[id][1] != label:
             before, earlier = first[id]
             told = f"row {id!r} is {_shown(label)} here and {_shown(earlier)} in line {before}. Keep one."
+            if before is None:
+                told = f"row {id!r} has two answers, {_shown(earlier)} and {_shown(label)}. Keep one."
             problems.append((line, told))
         elif id in first or _says(row, label) or (label is None and _held_by_another(row, actor, now)):
             repeated += 1

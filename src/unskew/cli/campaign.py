@@ -44,11 +44,11 @@ def command(*words: object) -> str:
     return f"unskew {shlex.join(map(str, words))}"
 
 
-def next_step(status: "Status", dir: Path, by: str | None = None) -> list[str]:
-    """What to do next in a campaign. For `by`, if given, only rows that `by` holds can be told."""
+def next_step(status: "Status", dir: Path, by: str | None = None, file: str = "rows.csv") -> list[str]:
+    """What to do next in a campaign. For `by`, if given, only rows that `by` holds can be told, in `file`."""
     mine = status.annotators.get(by) if by is not None else None
     if status.leased if by is None else mine is not None and mine.holds:
-        return ["tell", str(dir), "rows.csv"]
+        return ["tell", str(dir), file]
     if status.available + status.left:
         return ["ask", str(dir), "-n", "20", "--out", "rows.csv"]
     return ["status" if status.open else "report", str(dir)]

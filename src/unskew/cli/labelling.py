@@ -133,7 +133,7 @@ def tell(
         with waiting("learning"):
             campaign.close_due()
         status = campaign.status()
-    step = next_step(status, dir, actor)
+    step = next_step(status, dir, actor, str(labels))
     if as_json:
         spent = {"spent": status.spent, "budget": status.budget, "error": status.error and asdict(status.error)}
         print_json({**counts, **spent, "next": step})

@@ -44,7 +44,7 @@ def start(
 ) -> None:
     """Begin a campaign: a log, a pool, a budget.
 
-    unskew start bank --log log.csv --pool pool.csv --label repaid --budget 300
+    unskew start bank --log log.csv --pool pool.csv --label repaid --propensity granted_with --id application
 
     unskew start bank --log log.parquet --pool pool.parquet --label repaid --store postgresql://team@db/bank
     """

@@ -138,7 +138,9 @@ class Design:
             where = (
                 "revealed in the log or drawn from the pool" if pool else "revealed in the log, the only source of 'is'"
             )
-            raise NoRandomLabel(f"an estimate needs labels drawn at random; got 0 {where}. Set drawn= above 0.")
+            raise NoRandomLabel(
+                f"an estimate needs labels drawn at random; got 0 {where}. Set drawn= above 0, and answer drawn rows."
+            )
         c = sizes / sizes.sum()
         return float(c[0]), float(c[1])
 

@@ -1,7 +1,5 @@
 """The whole experiment section: plan every cell, tune and measure every method, keep what is finished."""
 
-import hashlib
-import inspect
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +16,7 @@ from unskew.experiments.budget import plan
 from unskew.experiments.datasets import DATASETS, Drawn, Source, check, load
 from unskew.experiments.store import Store, code_version, key_of
 from unskew.experiments.tasks import Task, made, run_task, settings
-from unskew.methods.registry import PAPER_METHODS, method_named
+from unskew.methods.registry import PAPER_METHODS, method_named, source_digest
 from unskew.sampling.policies import ALL_POLICIES, POLICIES
 
 QUICK_DATASETS = ("synthetic", "svmguide1", "german")
@@ -179,9 +177,7 @@ def _tasks(grid: Grid, dataset: str, store: Store, source: Callable[[], Source])
 def _what(task: Task, data: str) -> dict[str, Any]:
     """Everything that a result depends on besides the code version."""
     kind = method_named(task.method)
-    inside = kind.__module__.startswith("unskew.")
-    source = "" if inside else hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
-    return {"task": asdict(task), "method": source, "data": data}
+    return {"task": asdict(task), "method": source_digest(kind), "data": data}
 
 
 def _cost(task: Task) -> int:

@@ -81,7 +81,8 @@ def best_text(summary: Summary) -> str:
     ours = ", ".join(f"{name} {best}" for name, best in summary.standings.select("method", "best").iter_rows())
     printed = summary.standings.drop_nulls("paper_best").select("method", "paper_best")
     paper = ", ".join(f"{name} {best}" for name, best in printed.iter_rows())
-    return f"Best of all in {cells} cells: {ours}." + (f" In the paper: {paper}." if paper else "")
+    where = f"{cells} cell{'s' if cells != 1 else ''}"
+    return f"Best of all in {where}: {ours}." + (f" In the paper: {paper}." if paper else "")
 
 
 def markdown(summary: Summary) -> str:

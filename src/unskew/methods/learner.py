@@ -31,7 +31,7 @@ def one_thread() -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class Learned:
     """The model and the labelled rows it was fitted to, the log's rows first. It is never changed in place."""
 
     model: Any
@@ -53,23 +53,23 @@ class Learner(Method):
     """
 
     model: Any
-    state_: Learnt
+    state_: Learned
 
     def _use(self, model: Any) -> None:
         if model is not None:
             check_classifier(model)
         self.model = model
 
-    def warm_start(self) -> Learnt:
+    def warm_start(self) -> Learned:
         log, rng, given = self.log_, self._rng, self.model
         model = BayesianLogistic(random_state=rng) if given is None else BootstrapCommittee(given, random_state=rng)
         model.prepare(log.X, log.classes)
-        return self._fitted(Learnt(model, log.revealed_X, log.revealed_y, log.revealed_q0, 0))
+        return self._fitted(Learned(model, log.revealed_X, log.revealed_y, log.revealed_q0, 0))
 
-    def learn(self, batch: Any) -> Learnt:
+    def learn(self, batch: Any) -> Learned:
         known, bought = self.state_, batch.bought
         return self._fitted(
-            Learnt(
+            Learned(
                 copy(known.model),
                 stack([known.X, bought.X]),
                 np.concatenate((known.y, bought.y)),
@@ -78,15 +78,15 @@ class Learner(Method):
             )
         )
 
-    def _fitted(self, known: Learnt) -> Learnt:
+    def _fitted(self, known: Learned) -> Learned:
         """The same labels, with the model fitted to them; nobody else holds this model, so it is fitted in place."""
         labels = len(known.y)
         choose = labels >= max(GROWTH * known.chosen_at, 4)
         with one_thread():
             known.model.update(known.X, known.y, self.weights(known), choose=choose)
-        return Learnt(known.model, known.X, known.y, known.q0, labels if choose else known.chosen_at)
+        return Learned(known.model, known.X, known.y, known.q0, labels if choose else known.chosen_at)
 
-    def weights(self, known: Learnt) -> Floats:
+    def weights(self, known: Learned) -> Floats:
         """The weight of each label: rows that log and rounds have covered thinly count more."""
         logged = int(np.count_nonzero(self.log_.z))
         return weights.thinness(self.log_.q0, known.q0[:logged], known.q0[logged:])

@@ -1,7 +1,7 @@
-"""The one loop of rounds: start, then ask and tell in turn. All a method has learnt is one value; rounds replace it."""
+"""The one loop of rounds: start, then ask and tell in turn. A method's knowledge is one value; rounds replace it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from html import escape
@@ -37,7 +37,7 @@ class Method(ABC):
     Write a method as a subclass of `StreamMethod` or `PoolMethod`. It supplies `warm_start`, `learn`, `model_` and the
     choice of rows; it knows nothing about oracles, files, databases or plots.
 
-    `state_` holds everything the method has learnt: one value that is never changed in place. `warm_start` returns the
+    `state_` holds everything the method has learned: one value that is never changed in place. `warm_start` returns the
     first value, `learn` the next. So a round that fails to train leaves everything as it was, and copies of a method
     share nothing that changes.
 
@@ -70,7 +70,7 @@ class Method(ABC):
 
     @abstractmethod
     def warm_start(self) -> Any:
-        """The first state, learnt from `self.log_` alone."""
+        """The first state, learned from `self.log_` alone."""
 
     @abstractmethod
     def learn(self, batch: Any) -> Any:
@@ -288,7 +288,9 @@ class Method(ABC):
         return "estimated from the log" if self.log_.q0_estimated else "given"
 
 
-def as_log(log: Any, label: str | None, propensity: str | float | None) -> LoggedData:
+def as_log(
+    log: Any, label: str | None, propensity: str | float | None, classes: Sequence[Any] | None = None
+) -> LoggedData:
     """The log as `LoggedData`: passed on if it is that already, or read from a frame by the names of its columns.
 
     If no propensities are given for a frame, they are estimated from it (`unskew.sampling.propensity`).
@@ -299,18 +301,17 @@ def as_log(log: Any, label: str | None, propensity: str | float | None) -> Logge
     3
     """
     if isinstance(log, LoggedData):
-        if label is not None or propensity is not None:
-            raise InputError("label= and propensity= name columns of a frame; got LoggedData. Leave them out.")
+        if label is not None or propensity is not None or classes is not None:
+            raise InputError("label=, propensity= and classes= describe a frame; got LoggedData. Leave them out.")
         return log
     if not is_frame(log):
-        raise InputError(
-            f"the log must be LoggedData or a frame; got {type(log).__name__}. Make one with LoggedData(X, y, q0=...)."
-        )
+        remedy = "Call .collect() on it." if hasattr(log, "collect") else "Make one with LoggedData(X, y, q0=...)."
+        raise InputError(f"the log must be LoggedData or a frame; got {type(log).__name__}. {remedy}")
     if label is None:
         raise InputError("a frame needs the name of its label column. Pass label=.")
     if propensity is not None:
-        return LoggedData.from_frame(log, label=label, propensity=propensity)
-    bare = LoggedData.from_frame(log, label=label, propensity=1.0)
+        return LoggedData.from_frame(log, label=label, propensity=propensity, classes=classes)
+    bare = LoggedData.from_frame(log, label=label, propensity=1.0, classes=classes)
     y = column_values(log[label])
     found, _ = estimated_log(bare.X, y, bare.z, classes=bare.classes, random_state=0)
     return LoggedData(bare.X, y, bare.z, found.q0, classes=bare.classes, q0_estimated=True, features=bare.features)

@@ -1,6 +1,7 @@
 """Methods on a pool: the rows wait, and the method picks which of them to label next."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -73,6 +74,7 @@ class PoolMethod(Method):
         *,
         label: str | None = None,
         propensity: str | float | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> Self:
         """Warm start from the log; `ask` then picks rows of the pool.
 
@@ -86,10 +88,12 @@ class PoolMethod(Method):
             The logging propensities of the pool's rows. If left out, they are taken from the frame's column
             `propensity`, or if it has none, predicted by a tree fitted to the log's propensities. They decide how much
             labels count when the model learns; error estimates do not use them.
+        classes : pair, optional
+            (negative, positive), if the frame's labels do not show both.
         label, propensity : str, optional
             Columns of the log's frame. Without `propensity`, the propensities are estimated.
         """
-        known = as_log(log, label, propensity)
+        known = as_log(log, label, propensity, classes)
         if isinstance(pool, (int, np.integer)):
             raise InputError(
                 f"{type(self).__name__} picks from a pool; got the number {pool}. "
@@ -118,8 +122,11 @@ class PoolMethod(Method):
         self._check_turn()
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             raise InputError(f"k must be a whole number of rows; got {k!r}. Pass an int.")
+        if not self.left:
+            raise InputError(f"no row is left in the pool of {len(self.pool_)}; got k = {k}. Start with a larger pool.")
         if not 1 <= k <= self.left:
-            raise InputError(f"k must be between 1 and the {self.left} rows left in the pool; got {k}. Ask for fewer.")
+            remedy = "Ask for at least 1." if k < 1 else "Ask for fewer."
+            raise InputError(f"k must be between 1 and the {self.left} rows left in the pool; got {k}. {remedy}")
         batch = self.ask_checked(int(k))
         return Asked(batch.positions, batch.p, batch.drawn, self.pool_.values)
 
@@ -136,12 +143,23 @@ class PoolMethod(Method):
         due = int(self.drawn * (self.labels_ + k)) - before
         draws = min(max(due, 0), k) if self.knows_labels else k
         seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, max(LOOK_AT, k), replace=False)
-        chosen = seen[self.wanted(self.pool_.features(left[seen]), k - draws)] if draws < k else seen[:0]
+        chosen = seen[self._wanted(self.pool_.features(left[seen]), k - draws)] if draws < k else seen[:0]
         others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
         drawn = self._rng.choice(others, draws, replace=False)
         p = np.ones(k)
         p[k - draws :] = draws / max(len(others), 1)
         return self._round(left[np.concatenate((chosen, drawn))], p, np.arange(k) >= k - draws, len(others))
+
+    def _wanted(self, X: Rows, k: int) -> Ints:
+        """`wanted`, checked: a rule that returns a row twice would count one label several times."""
+        rows, n = np.asarray(self.wanted(X, k)), X.shape[0]
+        whole = rows.shape == (k,) and rows.dtype.kind in "iu"
+        if not whole or len(np.unique(rows)) < k or rows.min() < 0 or rows.max() >= n:
+            raise InputError(
+                f"{type(self).__name__}.wanted must return {k} different positions from 0 to {n - 1}; "
+                f"got {rows.tolist()!r:.60}. Correct the method."
+            )
+        return rows.astype(np.int64, copy=False)
 
     @property
     def knows_labels(self) -> bool:
@@ -157,7 +175,7 @@ class PoolMethod(Method):
         batch = self._open_round()
         values, skipped = self._answers(labels, batch.positions)
         y = np.zeros(len(values))
-        y[~skipped] = signs(values[~skipped], self.log_.classes)
+        y[~skipped] = signs(values[~skipped], self.log_.classes, remedy="Correct it, or pass None to skip the row.")
         self.tell_checked(y)
         return self
 

@@ -3,9 +3,11 @@
 A method's module is imported only when the method is needed, so the command line can list names without delay.
 """
 
+import hashlib
+import inspect
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unskew.errors import InputError, unknown
 
@@ -65,13 +67,35 @@ def method_named(name: str, among: tuple[str, ...] = EXPERIMENT_METHODS) -> "typ
         if name not in among:
             raise unknown("method", name, [*among, "module:Class"])
         module, attribute = REGISTRY[name].module, name
-    try:
-        found: type[Method] = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"method {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from None
+    found = _imported(name, module, attribute)
     if not isinstance(found, type) or getattr(found, "works_on", None) not in ("stream", "pool"):
         raise InputError(f"method {name!r} must be a subclass of StreamMethod or PoolMethod; got {found!r}. Name one.")
+    if lacking := sorted(getattr(found, "__abstractmethods__", ())):
+        raise InputError(f"method {name!r} must have {', '.join(lacking)}; it does not. Write what is missing.")
+    taken = inspect.signature(found).parameters
+    if "random_state" not in taken and not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        raise InputError(f"method {name!r} must take random_state=; it takes {', '.join(taken) or 'nothing'}. Add it.")
     return found
+
+
+def _imported(name: str, module: str, attribute: str) -> Any:
+    """What the module calls by that name, or why there is no such thing."""
+    try:
+        source = import_module(module)
+    except ModuleNotFoundError as error:
+        raise InputError(f"method {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from None
+    except Exception as error:  # a module of the user's own may raise anything
+        told = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise InputError(f"method {name!r} cannot be imported: {told:.160}. Correct the module.") from None
+    if not hasattr(source, attribute):
+        methods = [one for one, value in vars(source).items() if isinstance(value, type) and hasattr(value, "works_on")]
+        raise unknown(f"method in the module {module}", attribute, methods)
+    return getattr(source, attribute)
+
+
+def source_digest(kind: type) -> str:
+    """A digest of the source of a class of your own; empty for the package's own, which have the version."""
+    return "" if is_registered(kind) else hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
 
 
 def is_registered(kind: type) -> bool:

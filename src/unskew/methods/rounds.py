@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,8 @@ class AskedRow(NamedTuple):
 class Asked:
     """The rows that `ask` wants labels for: a sequence of `AskedRow`. As an array, it is their positions in the pool.
 
+    `X[asked]` gives the rows of a NumPy array. Polars does not take it as an index; write `pool[asked.positions]`.
+
     >>> asked = Asked(np.array([7, 2]), np.array([1.0, 0.1]), np.array([False, True]), lambda position: position)
     >>> [(row.position, row.probability, row.reason) for row in asked]
     [(7, 1.0, 'chosen'), (2, 0.1, 'drawn')]
@@ -139,13 +141,19 @@ class Asked:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def __getitem__(self, i: int) -> AskedRow:
+    @overload
+    def __getitem__(self, i: int) -> AskedRow: ...
+    @overload
+    def __getitem__(self, i: slice) -> "Asked": ...
+    def __getitem__(self, i: int | slice) -> "AskedRow | Asked":
+        if isinstance(i, slice):
+            return Asked(self.positions[i], self.probability[i], self.drawn[i], self._values)
         position = int(self.positions[i])
         reason = DRAWN if self.drawn[i] else CHOSEN
         return AskedRow(position, float(self.probability[i]), reason, self._values(position))
 
     def __iter__(self) -> Iterator[AskedRow]:
-        return map(self.__getitem__, range(len(self)))
+        return (self[i] for i in range(len(self)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.positions, dtype=dtype, copy=copy)

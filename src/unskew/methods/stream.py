@@ -1,7 +1,7 @@
 """Methods on a stream: rows arrive once, in batches, and the method decides which of them to label."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -54,6 +54,7 @@ class StreamMethod(Method):
         *,
         label: str | None = None,
         propensity: str | float | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> Self:
         """Warm start from the log.
 
@@ -63,10 +64,12 @@ class StreamMethod(Method):
             Rows with and without a label, and how likely each was to have one.
         n : int, optional
             The number of rows that the stream will have; the log's m if left out.
+        classes : pair, optional
+            (negative, positive), if the frame's labels do not show both.
         label, propensity : str, optional
             Columns of the frame. Without `propensity`, the propensities are estimated.
         """
-        known = as_log(log, label, propensity)
+        known = as_log(log, label, propensity, classes)
         if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
             raise InputError(
                 f"n must be the number of stream rows; got {type(n).__name__}. "
@@ -81,10 +84,24 @@ class StreamMethod(Method):
             raise InputError(f"n must be at least 1 stream row; got {n}. Pass the length of the stream.")
         self._begin(log, n_=n)
 
-    def ask(self, X: ArrayLike | Rows | Any, q0: ArrayLike) -> NDArray[np.intp]:
-        """The positions in X of the rows whose labels are wanted now; answer them with `tell`."""
+    def ask(self, X: ArrayLike | Rows | Any, q0: ArrayLike | None = None) -> NDArray[np.intp]:
+        """The positions in X of the rows whose labels are wanted now; answer them with `tell`.
+
+        `q0` are the logging propensities of these rows.
+        """
         self._check_turn()
+        if q0 is None or isinstance(X, (int, np.integer)):
+            raise InputError(
+                f"{type(self).__name__} works on a stream: ask(X, q0) needs the next rows and their propensities; "
+                f"got {'no q0' if q0 is None else X}. Pass both."
+            )
         rows = self.log_.rows_like(X, name="the stream's rows")
+        seen = sum(len(batch.y) for batch in self.rounds_)
+        if not self.anytime and seen + rows.shape[0] > self.n_:
+            raise InputError(
+                f"{type(self).__name__} was started for a stream of {self.n_} rows; got {seen + rows.shape[0]}. "
+                "Call start(log, n) with the number of rows of the whole stream."
+            )
         return self.ask_checked(rows, propensities(q0, rows.shape[0]))
 
     def ask_checked(self, X: Rows, q0: Floats) -> NDArray[np.intp]:
@@ -101,7 +118,7 @@ class StreamMethod(Method):
                 f"a stream needs a label for every row asked for; got none for number {int(np.argmax(skipped))}. "
                 "Only rows of a pool can be skipped: use Unskew with a pool."
             )
-        self.tell_checked(signs(values, self.log_.classes))
+        self.tell_checked(signs(values, self.log_.classes, remedy="Correct the label."))
         return self
 
     def tell_checked(self, y: Floats) -> None:

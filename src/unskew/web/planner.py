@@ -85,9 +85,8 @@ class Planner:
 
     def spots(self) -> tuple[SpotShown, ...]:
         """The number of labels per thousand rows in the largest blind spots of the log, before the campaign and now."""
-        from unskew.campaigns.audit.filling import (
-            BlindSpots,
-        )  # slow to import, and the page's own process does not need it
+        # scikit-learn takes seconds to import, and the page's own process does not need it
+        from unskew.campaigns.audit.filling import BlindSpots
 
         campaign, settings = self.campaign, self.campaign.settings
         if self._blind is None:

@@ -58,6 +58,11 @@ def test_a_name_is_refused_everywhere(name):
         Invitation(name=name)
 
 
+def test_a_long_name_is_cut_within_its_quotes():
+    with pytest.raises(InputError, match=r"; got 'x{50}\.\.\.'\. Choose another\."):
+        checked_name("x" * 101)
+
+
 def test_the_page_says_the_same_sentence():
     with pytest.raises(ValidationError) as refused:
         Invitation(name="+x")

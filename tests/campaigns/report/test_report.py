@@ -1,6 +1,7 @@
 """The report of a campaign: what it says, and that it stands alone."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, bank, tru
 from unskew.campaigns.report.report import gather, render, write_report
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
 from unskew.estimation.population import PopulationEstimate
+from unskew.methods.registry import REGISTRY
 
 VOID = {"meta", "link", "br", "path", "use", "rect", "img"}
 
@@ -87,6 +89,16 @@ def test_it_says_everything_and_needs_nothing(campaign: Campaign, tmp_path: Path
     ):  # fmt: skip
         assert words in page.text
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize("method", ["Unskew", "RandomLabels", "mine:Mine"])
+def test_it_says_of_a_method_only_what_holds_for_it(campaign: Campaign, method: str) -> None:
+    facts = gather(campaign)
+    other = replace(campaign.settings, method=method)
+    text = Page(render({**facts, "settings": other, "of_package": method in REGISTRY})).text
+    assert f"were chosen by {method} to learn from." in text and "least sure" not in text
+    assert ("no parameters tuned" in text) == (method != "mine:Mine")
+    assert facts["of_package"] is True
 
 
 def test_its_counts_are_those_of_the_ledger(campaign: Campaign) -> None:

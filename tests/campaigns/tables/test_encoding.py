@@ -92,7 +92,7 @@ def test_refusals() -> None:
         encoding.features(fitted, log.drop("x"))
     with pytest.raises(InputError, match="'x' must hold a number; got 'few'"):
         encoding.features(fitted, pl.DataFrame({"x": ["few"]}))
-    with pytest.raises(InputError, match="no column of the log can be learnt from"):
+    with pytest.raises(InputError, match="no column of the log can be learned from"):
         encoding.encoder(log.select("same"), {"same": "number"})
 
 

@@ -2,8 +2,10 @@
 
 import datetime
 import gzip
+import re
 from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -326,3 +328,41 @@ def test_only_whole_numbers_of_parquet_become_text(tmp_path: Path) -> None:
     path = tmp_path / "pool.parquet"
     pl.DataFrame({"id": [17], "size": [36.0]}).write_parquet(path)
     assert files.read_table(path, text=["id", "size", "other"]).rows() == [("17", 36.0)]
+
+
+def test_text_in_frames_is_read_as_in_csv_files(tmp_path: Path) -> None:
+    lines = [
+        "id,n,f,flag,day,at,code,word,empty",
+        "1,1,0.5,True,2024-05-01,2024-05-01T10:30,007,a,",
+        "2,,1.0,,,2024-05-02 10:30,8,b,",
+    ]
+    path = write(tmp_path, "\n".join(lines))
+    wanted = files.read_table(path, text=["id"])
+    assert wanted.schema["day"] == pl.Date and wanted.schema["flag"] == pl.Boolean and wanted.schema["id"] == pl.String
+    all_text = pl.read_csv(path, infer_schema=False)
+    for frame in (all_text, all_text.to_pandas()):
+        assert files.read_table(frame, text=["id"]).equals(wanted)
+    codes = {"code": pl.String}
+    assert files.read_table(pl.read_csv(path, schema_overrides=codes), text=["id"]).schema == wanted.schema
+    assert files.read_table(pd.read_csv(path, dtype={"code": str}), text=["id"]).schema == wanted.schema
+
+
+def test_problems_of_text_in_frames_name_the_frame_and_the_row(tmp_path: Path) -> None:
+    for column, told in (
+        (["2024-05-01", "2024-02-31"], "the log row 2: column 'd' holds dates, but '2024-02-31' is not one"),
+        (["1", "2", None, "x"], "the log row 4: column 'd' holds numbers, but 'x' is not one"),
+        (["1", "1e300"], "the log row 2: column 'd' holds 1e+300"),
+    ):
+        frame = pl.DataFrame({"d": column})
+        for source in (frame, frame.to_pandas()):
+            with pytest.raises(InputError, match=re.escape(told)):
+                files.read_table(source, name="the log")
+        assert files.read_table(frame, text=["d"])["d"].to_list() == column
+        assert files.read_table(frame.cast(pl.Categorical))["d"].to_list() == column
+        frame.write_parquet(tmp_path / "text.parquet")
+        assert files.read_table(tmp_path / "text.parquet")["d"].to_list() == column
+
+
+def test_a_broken_parquet_file(tmp_path: Path) -> None:
+    told = refused(tmp_path, "PAR1 no more", "log.parquet")
+    assert "log.parquet is incomplete or not a Parquet file: " in told and told.endswith(". Write it again.")

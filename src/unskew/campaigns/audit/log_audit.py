@@ -114,7 +114,7 @@ def audit_log(
     frame = read_table(log, text=() if id is None else (id,), name="the log")
     pair = check_log(frame, label, propensity, id)
     every = kinds(frame)
-    learnt = {name: every[name] for name in feature_columns(frame, label, propensity, id)}
+    learned = {name: every[name] for name in feature_columns(frame, label, propensity, id)}
     texts = label_texts(frame, label)
     classes = {name: int((texts == name).sum()) for name in pair}
     few = min(classes, key=lambda name: classes[name])
@@ -123,9 +123,9 @@ def audit_log(
             f"an audit needs {FEW} labels of each class; got {classes[few]} of {few!r}. Label more rows first."
         )
     labelled = texts.is_not_null().to_numpy()
-    spots = tuple(blind_spots(frame, learnt, labelled, seed=seed))
+    spots = tuple(blind_spots(frame, learned, labelled, seed=seed))
     sampled = frame if frame.height <= MOST_ROWS else frame.sample(MOST_ROWS, seed=seed)
-    X = features(encoder(frame, learnt), sampled)
+    X = features(encoder(frame, learned), sampled)
     y = label_texts(sampled, label).to_numpy(allow_copy=True).astype(object)
     if propensity is None:
         data, _ = estimated_log(X, y, classes=np.array(pair, dtype=object), random_state=seed)
@@ -139,8 +139,8 @@ def audit_log(
         rows=frame.height,
         labels=int(labelled.sum()),
         classes=classes,
-        columns={name: kind for name, kind in learnt.items() if frame[name].n_unique() > 1},
-        left_out=_left_out(frame, every, learnt, {label, propensity, id}),
+        columns={name: kind for name, kind in learned.items() if frame[name].n_unique() > 1},
+        left_out=_left_out(frame, every, learned, {label, propensity, id}),
         modelled_rows=data.m,
         diagnostics=diagnostics,
         apparent=naive.labelled_alone().estimate(),
@@ -168,10 +168,10 @@ def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone:
 
 
 def _left_out(
-    frame: pl.DataFrame, every: dict[str, str], learnt: dict[str, str], special: set[str | None]
+    frame: pl.DataFrame, every: dict[str, str], learned: dict[str, str], special: set[str | None]
 ) -> dict[str, str]:
-    why = {name: "text for people" for name in every if name not in learnt and name not in special}
-    return why | {name: "the same in every row" for name in learnt if frame[name].n_unique() < 2}
+    why = {name: "text for people" for name in every if name not in learned and name not in special}
+    return why | {name: "the same in every row" for name in learned if frame[name].n_unique() < 2}
 
 
 def _warnings(found: LogAudit) -> list[str]:

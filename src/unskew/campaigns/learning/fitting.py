@@ -31,7 +31,7 @@ from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
 from unskew.methods.pool import PoolMethod
-from unskew.methods.registry import POOL_METHODS, method_named
+from unskew.methods.registry import POOL_METHODS, method_named, source_digest
 from unskew.methods.rounds import DRAWN, PoolRound
 
 
@@ -56,6 +56,7 @@ class Fitting:
 
     def __init__(self, folder: Folder, settings: Settings) -> None:
         self.settings = settings
+        self._kind = cast(type[PoolMethod], method_named(settings.method, POOL_METHODS))
         self._cache = Cache(folder.cache)
         self._prepared = Prepared(folder, settings, self._cache, self.digest([]))
         self._lock = threading.RLock()
@@ -77,6 +78,7 @@ class Fitting:
         known = {
             "version": [unskew.__version__, sklearn.__version__, np.__version__],
             "settings": self.settings.as_record(),
+            "source": source_digest(self._kind),
             "answers": [(row.planned.as_record(), row.label) for row in answered],
         }
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
@@ -100,8 +102,7 @@ class Fitting:
         """The method after the log alone, with which every fit begins."""
 
         def start() -> PoolMethod:
-            kind = cast(type[PoolMethod], method_named(self.settings.method, POOL_METHODS))
-            method = kind(random_state=self.settings.seed)
+            method = self._kind(random_state=self.settings.seed)
             method.drawn = self.settings.drawn
             with threadpool_limits(1):  # sums in one order, whatever the number of cores
                 method.start_checked(self._prepared.log, self._prepared.pool)
@@ -110,7 +111,7 @@ class Fitting:
         return self._cache.method(f"start-{self.digest([])}", start)
 
     def _adopted(self, answered: Sequence[Row]) -> PoolMethod:
-        """The started method with all answers learnt as one round."""
+        """The started method with all answers learned as one round."""
         with threadpool_limits(1):
             return copy(self._started).adopt(self._round(answered))
 

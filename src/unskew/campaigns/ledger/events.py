@@ -5,7 +5,7 @@ understood. Version 0.1.0 wrote the `reason` of a row as "rule", and "audit" whe
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -64,7 +64,7 @@ class PlannedRow:
     place: int
     reason: Reason
     probability: float
-    values: dict[str, Any]
+    values: dict[str, Any] = field(hash=False)  # rows are hashable: as keys of answers they are refused in words
     propensity: float | None = None
     """The pool's own propensity of the row, where the pool has such a column."""
 

@@ -9,7 +9,7 @@ from unskew.errors import InputError, unknown
 
 ROLES = ("annotator", "admin")
 
-LONGEST_NAME = 100
+LONGEST_NAME, LONGEST_SHOWN = 100, 50
 NAME_RULE = f"a name begins with a letter, digit or underscore and has 1 to {LONGEST_NAME} characters on one line"
 # Letters and digits by their ranges, without two that are spaces: readers of a schema differ in what \w means.
 _LETTERS = r"0-9A-Z_a-z\u00c0-\u167f\u1681-\u1fff\u2c00-\u2fff\u3001-\ud7ff"
@@ -48,9 +48,12 @@ def checked_name(name: str) -> str:
     >>> checked_name("ada+bob")
     'ada+bob'
     """
+    if not isinstance(name, str):
+        raise InputError(f"a name must be text; got {name!r:.60}. Pass the name of the person, such as 'ann'.")
     halves = any("\ud800" <= character <= "\udfff" for character in name)  # of characters: no text holds one alone
     if len(name) > LONGEST_NAME or halves or not re.fullmatch(NAME_PATTERN, name):
-        raise InputError(f"{NAME_RULE}; got {name!r:.60}. Choose another.")
+        shown = name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}..."
+        raise InputError(f"{NAME_RULE}; got {shown!r}. Choose another.")
     return name
 
 

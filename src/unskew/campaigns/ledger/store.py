@@ -201,7 +201,7 @@ def _engine(url: URL) -> Engine:
                     "tcp_user_timeout": 1000 * PATIENCE,
                 },
             )
-            from unskew.campaigns.ledger.postgresql import Impatient
+            from unskew.campaigns.ledger.postgresql import Impatient  # psycopg may not be installed
 
             event.listen(engine, "do_connect", lambda _, record, args, options: Impatient.connect(*args, **options))
             event.listen(engine, "connect", _prepare_postgresql)

@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy
+import sklearn
 
+import unskew
 from unskew.campaigns.audit.filling import BlindSpots
 from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.ledger.work import Work
 from unskew.campaigns.report.chart import ChartPoint, error_chart
 from unskew.errors import EmptyMeasure, NoRandomLabel
 from unskew.estimation.population import PopulationEstimate
+from unskew.methods.registry import REGISTRY
 from unskew.pages import rendered
 from unskew.sampling.diagnostics import diagnose
 from unskew.writing import put_text
@@ -70,6 +74,7 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "workers": [_worker(name, work, settings.classes) for name, work in by_labels(status.annotators)],
         "log": asdict(diagnose(campaign.method().log_)),
         "settings": settings,
+        "of_package": settings.method in REGISTRY,
         "model": campaign.digest(),
         "events": state.last,
         "until": _minute(state.last_at),
@@ -143,10 +148,5 @@ def _minute(at: str) -> str:
 
 
 def _versions() -> dict[str, str]:
-    import scipy
-    import sklearn
-
-    import unskew
-
     packages = {module.__name__: module.__version__ for module in (unskew, np, scipy, sklearn, pl)}
     return {**packages, "python": platform.python_version()}

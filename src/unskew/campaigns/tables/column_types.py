@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from unskew.campaigns.tables.csv_text import LARGEST_CELL, line_of
+from unskew.campaigns.tables.csv_text import LARGEST_CELL
 from unskew.errors import InputError
 
 CATEGORIES = 50
@@ -47,8 +47,17 @@ def _kind(column: pl.Series) -> str:
     return "text" if different > CATEGORIES and 2 * different > known.len() else "category"
 
 
-def typed(path: Path, separator: str, column: pl.Series) -> pl.Series:
-    """A column of text in the type that fits all its values."""
+def in_row(row: int) -> str:
+    """Where a row of a Parquet file or a frame is, for messages."""
+    return f"row {row + 1}"
+
+
+def typed(source: str | Path, column: pl.Series, where: Callable[[int], str] = in_row) -> pl.Series:
+    """A column of text in the type that fits all its values. Messages name the source, and where in it a row is.
+
+    >>> typed("the log", pl.Series("since", ["2024-05-01", None])).dtype
+    Date
+    """
     number = column.cast(pl.Float64, strict=False)
     bare = column
     if number.null_count() > column.null_count():  # seldom: stripping blanks takes time
@@ -56,12 +65,8 @@ def typed(path: Path, separator: str, column: pl.Series) -> pl.Series:
         number = bare.cast(pl.Float64, strict=False)
     codes = bool(bare.str.contains(CODE).any())  # 01067 is a code, and 1067 another
     bad = number.is_null() & column.is_not_null()
-
-    def where(row: int) -> str:
-        return f"line {line_of(path, separator, row)}"
-
     if not codes and not bad.any():
-        return _usable(path, _narrow(bare, number), where)
+        return _usable(source, _narrow(bare, number), where)
     known = column.drop_nulls()
     lower = bare.str.to_lowercase()
     if bool(lower.is_in(["true", "false"]).all()):
@@ -71,13 +76,13 @@ def typed(path: Path, separator: str, column: pl.Series) -> pl.Series:
         if fits.sum() == known.len():
             parsed = parse(bare)
             if parsed.null_count() == column.null_count():
-                return _usable(path, parsed, where)
+                return _usable(source, parsed, where)
             bad = parsed.is_null() & column.is_not_null()  # 2024-02-31
-            raise _mixed(path, separator, column, bad, "dates")
+            raise _mixed(source, column, bad, "dates", where)
         if 2 * int(fits.sum()) >= known.len():
-            raise _mixed(path, separator, column, ~fits & column.is_not_null(), "dates")
+            raise _mixed(source, column, ~fits & column.is_not_null(), "dates", where)
     if not codes and 2 * int(bad.sum()) <= known.len():
-        raise _mixed(path, separator, column, bad, "numbers")
+        raise _mixed(source, column, bad, "numbers", where)
     return column
 
 
@@ -106,17 +111,17 @@ def _zoned(bare: pl.Series) -> pl.Series:
     return seconds.fill_null(minutes).dt.convert_time_zone("UTC").dt.replace_time_zone(None)
 
 
-def _mixed(path: Path, separator: str, column: pl.Series, bad: pl.Series, what: str) -> InputError:
+def _mixed(source: str | Path, column: pl.Series, bad: pl.Series, what: str, where: Callable[[int], str]) -> InputError:
     row = bad.arg_true()[0]
     many = int(bad.sum())
     others = "" if many == 1 else f", the first of {many} that are not"
     return InputError(
-        f"{path} line {line_of(path, separator, row)}: column {column.name!r} holds {what}, but {column[row]!r:.60} is "
+        f"{source} {where(row)}: column {column.name!r} holds {what}, but {column[row]!r:.60} is "
         f"not one{others}. Correct it, or leave the cell empty where the value is missing."
     )
 
 
-def _usable(path: str | Path, column: pl.Series, where: Callable[[int], str]) -> pl.Series:
+def _usable(source: str | Path, column: pl.Series, where: Callable[[int], str]) -> pl.Series:
     """The column with NaN as null. Numbers too large to mean anything are refused, and years outside the calendar."""
     if column.dtype == pl.Float64:
         column = shown = column.fill_nan(None)
@@ -129,7 +134,7 @@ def _usable(path: str | Path, column: pl.Series, where: Callable[[int], str]) ->
     for row in bad.arg_true()[:1]:
         value = "another" if shown[row] is None else shown[row]
         raise InputError(
-            f"{path} {where(row)}: column {column.name!r} holds {value}, and {rule}. "
+            f"{source} {where(row)}: column {column.name!r} holds {value}, and {rule}. "
             "Correct it, or leave the cell empty where it means missing."
         )
     return column
@@ -156,7 +161,7 @@ def plain(path: str | Path, column: pl.Series) -> pl.Series:
     """A column of a Parquet file or a frame as one of the six plain types."""
     kind = column.dtype
     if kind in (pl.Date, pl.Datetime):
-        _usable(path, column, _row)  # first: Polars panics where it cannot cast
+        _usable(path, column, in_row)  # first: Polars panics where it cannot cast
     if kind in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     elif kind.is_integer():
@@ -180,8 +185,4 @@ def plain(path: str | Path, column: pl.Series) -> pl.Series:
                 f"{path} row {row + 1}: column {column.name!r} has a cell larger than {LARGEST_CELL:,} bytes. "
                 "Keep large content in files of its own and put their names in the column."
             )
-    return _usable(path, column, _row)
-
-
-def _row(row: int) -> str:
-    return f"row {row + 1}"
+    return _usable(path, column, in_row)

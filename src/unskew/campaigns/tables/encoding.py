@@ -64,7 +64,7 @@ class PlainColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         frame = as_polars(X, "X")
         for name in self.kinds:
             if name not in frame.columns:
-                raise InputError(f"column {name!r} is missing. Columns learnt from: {', '.join(self.kinds)}.")
+                raise InputError(f"column {name!r} is missing. Columns learned from: {', '.join(self.kinds)}.")
         plain = [plain_column(frame[name], kind) for name, kind in self.kinds.items()]
         named = zip(self.missing, _marks(self.kinds, self.missing), strict=True)
         return pl.DataFrame([*plain, *(frame[name].is_null().cast(pl.Float64).alias(mark) for name, mark in named)])
@@ -138,7 +138,7 @@ def encoder(log: pl.DataFrame, kinds: Mapping[str, str]) -> Pipeline:
     used = {name: kind for name, kind in kinds.items() if kind != "text" and log[name].n_unique() > 1}
     if not used:
         raise InputError(
-            "no column of the log can be learnt from: all are text or the same in every row. Add columns to learn from."
+            "no column of the log can be learned from: all are text or the same in every row. Add other columns."
         )
     numbers = [name for name, kind in used.items() if kind != "category"]
     words = [name for name, kind in used.items() if kind == "category"]

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from unskew.campaigns.tables.column_types import kinds, odd_value, plain, typed
-from unskew.campaigns.tables.csv_text import MOST_COLUMNS, read_csv, too_wide
+from unskew.campaigns.tables.csv_text import MOST_COLUMNS, line_of, read_csv, too_wide
 from unskew.campaigns.tables.frames import as_polars
 from unskew.campaigns.tables.labels import canonical
 from unskew.errors import InputError, unknown
@@ -30,7 +30,8 @@ def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: st
     In text files, a column gets the first of these types that fits all its values: numbers, booleans (true, false),
     ISO dates, ISO times (those with a zone become UTC), text. Numbers with leading zeros are codes and stay text. A
     column of which half or more are numbers or dates, but not all, is refused: that is a typing error, or a mark for
-    "missing". The columns of frames are checked as those of Parquet files are.
+    "missing". Columns of text in frames are read in the same way, since frames that were read from CSV files hold dates
+    as text. Other columns of frames, and all columns of Parquet files, keep their types; so do categoricals.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: st
     [Float64, Date, Int64]
     """
     if not isinstance(source, str | Path):
-        return _plain_frame(name, as_polars(source, name), text)
+        return _read_frame(name, as_polars(source, name), text)
     path = Path(source)
     kind = next((end for end in (*SEPARATORS, ".parquet") if path.name.lower().endswith(end)), None)
     if not path.exists():
@@ -70,9 +71,19 @@ def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: st
         frame = read_csv(path, separator)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}. Check its permissions.") from None
+
+    def where(row: int) -> str:
+        return f"line {line_of(path, separator, row)}"
+
     return frame.select(
-        column if column.name in text else typed(path, separator, column) for column in frame.iter_columns()
+        column if column.name in text else typed(path, column, where) for column in frame.iter_columns()
     )
+
+
+def _read_frame(name: str, frame: pl.DataFrame, text: Collection[str]) -> pl.DataFrame:
+    written = [column for column, kind in frame.schema.items() if kind == pl.String and column not in text]
+    frame = _plain_frame(name, frame, text)
+    return frame.with_columns(typed(name, frame[column]) for column in written)
 
 
 def _read_parquet(path: Path, text: Collection[str]) -> pl.DataFrame:
@@ -83,7 +94,7 @@ def _read_parquet(path: Path, text: Collection[str]) -> pl.DataFrame:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         told = " ".join(str(error).split())[:120]
-        raise InputError(f"{path} is not a whole Parquet file: {told}. Write it again.") from None
+        raise InputError(f"{path} is incomplete or not a Parquet file: {told}. Write it again.") from None
     return _plain_frame(path, frame, text)
 
 

@@ -25,18 +25,26 @@ def as_polars(frame: Any, where: str = "the table") -> pl.DataFrame:
     names = list(frame.columns)
     for k, name in enumerate(names):
         if not isinstance(name, str) or name in names[:k]:
-            raise InputError(f"{where} must have different texts as column names; got {name!r}. Rename the column.")
+            raise InputError(f"{where}: column names must be text and all different; got {name!r}. Rename the column.")
     return pl.DataFrame([_from_pandas(frame.iloc[:, k], name, where) for k, name in enumerate(names)])
 
 
 def _from_pandas(column: Any, name: str, where: str) -> pl.Series:
     try:
-        return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
+        return _narrow(pl.Series(name, pl.from_pandas(column, nan_to_null=True)))
     except ImportError:
         raise InputError(f"{where}: column {name!r} of a pandas frame needs pyarrow. Install pyarrow.") from None
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:  # pyarrow's errors are among these
         told = " ".join(str(error).split())[:120]
         raise InputError(f"{where}: column {name!r} must hold values of one type: {told}. Convert it.") from None
+
+
+def _narrow(column: pl.Series) -> pl.Series:
+    """Whole numbers as such: where some are missing, pandas makes them floats."""
+    if column.dtype != pl.Float64 or not column.null_count():
+        return column
+    whole = column.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == column.null_count() and bool((whole == column).all()) else column
 
 
 def put_frame(path: Path, frame: pl.DataFrame) -> None:

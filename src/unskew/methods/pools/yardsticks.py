@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from unskew.methods.learner import Learnt, one_thread
+from unskew.methods.learner import Learned, one_thread
 from unskew.methods.pools.unskew import Unskew
 from unskew.methods.rounds import PoolRound
 from unskew.rows import Floats, Ints, Rows
@@ -19,7 +19,7 @@ class Yardstick(Unskew):
     ) -> None:
         super().__init__(drawn=drawn, model=model, random_state=random_state)
 
-    def weights(self, known: Learnt) -> Floats:
+    def weights(self, known: Learned) -> Floats:
         return np.ones(len(known.y))
 
 
@@ -46,7 +46,7 @@ class MarginSampling(Yardstick):
 class WeightedMarginSampling(MarginSampling):
     """Margin sampling after a warm start that weights the log's labels by 1 / sqrt(q0), scaled to mean 1."""
 
-    def weights(self, known: Learnt) -> Floats:
+    def weights(self, known: Learned) -> Floats:
         v = np.ones(len(known.y))
         q0 = self.log_.revealed_q0
         if len(q0):

@@ -35,7 +35,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class LinearState:
-    """What a linear method has learnt. Regimes add the values that they keep between rounds."""
+    """What a linear method has learned. Regimes add the values that they keep between rounds."""
 
     fit: Fit
     all_inside: bool | None
@@ -128,7 +128,7 @@ class LinearMethod(StreamMethod):
         return self._regime.learn(self, batch)
 
     def from_zero(self) -> Fit:
-        """Nothing learnt: w = 0, t = 0."""
+        """Nothing learned: w = 0, t = 0."""
         clock = "weight" if self.variant == "released" else "rows"
         return Fit(Descent(self.log_.n_features, self.eta, clock=clock))
 

@@ -46,7 +46,7 @@ def curve(
     plot: Annotated[Path | None, typer.Option(help="Also draw the curves: a .png, .pdf or .svg file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Show the test error against the number of labels, for one data set and policy."""
+    """Show test error against labels, for one data set and policy."""
     from unskew.cli.pictures import checked, curves_picture, save
     from unskew.experiments import mean_curve
 

@@ -66,7 +66,7 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="A .csv or .parquet file. Default: print CSV.")] = None,
     as_json: Json = False,
 ) -> None:
-    """The likelier class of new rows, and the probability of the positive class.
+    """Classify new rows, with the chance of the positive class.
 
     unskew predict bank new.parquet --out predictions.parquet
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from campaign_folder import told, truth
+from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.learning.fitting import Fitting
 from unskew.errors import StoreError
@@ -119,3 +120,12 @@ def test_predict_gives_id_class_and_probability(campaign):
     assert found.columns == ["loan", "prediction", "probability"]
     assert set(found["prediction"]) == {"0", "1"}
     assert found["probability"].is_between(0, 1).all()
+
+
+def test_a_model_of_a_method_of_ones_own_has_another_name_once_its_source_changed(campaign, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    own = replace(campaign.settings, method="spread:SpreadOut")
+    before, package = Fitting(campaign.folder, own).digest([]), campaign.digest()
+    monkeypatch.setattr("inspect.getsource", lambda kind: "another text")
+    assert Fitting(campaign.folder, own).digest([]) != before
+    assert Fitting(campaign.folder, campaign.settings).digest([]) == package  # the package's own go by its version

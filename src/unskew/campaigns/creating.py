@@ -20,6 +20,7 @@ from unskew.campaigns.tables.frames import put_frame
 from unskew.errors import InputError, NoRandomLabel
 from unskew.estimation.population import PopulationEstimate
 from unskew.methods.registry import POOL_METHODS, REGISTRY, is_registered, method_named
+from unskew.methods.rounds import checked_share
 
 LONGEST_LEASE = timedelta(days=365)
 
@@ -49,10 +50,9 @@ def create(
     budget, seed = _whole("budget", budget, "500"), _whole("seed", seed, "0")
     if budget < 1:
         raise InputError(f"budget must be at least 1 label; got {budget}. Set it to the number you can pay for.")
-    if not 0.0 <= drawn < 1.0:
-        raise InputError(f"drawn must be in [0, 1); got {drawn}. The share 0.1 is a good start.")
+    checked_share(drawn)
     if not timedelta(seconds=1) <= lease <= LONGEST_LEASE:
-        raise InputError(f"lease must be from a second to a year; got {lease}. Half an hour is a good start.")
+        raise InputError(f"lease must be from a second to a year; got {lease}. A good first value is half an hour.")
     if seed < 0:
         raise InputError(f"seed must be at least 0; got {seed}. Choose another.")
     if id in PREDICTED:

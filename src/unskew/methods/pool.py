@@ -11,7 +11,7 @@ from unskew.data import LoggedData, propensities, signs
 from unskew.errors import InputError
 from unskew.estimation.design import Design, Picked
 from unskew.methods.loop import Method, Observed, as_log
-from unskew.methods.rounds import Asked, PoolRound
+from unskew.methods.rounds import Asked, PoolRound, checked_share
 from unskew.pools import MemoryPool, Pool
 from unskew.rows import Floats, Ints, Rows, stack
 from unskew.sampling.policies import Policy
@@ -58,9 +58,7 @@ class PoolMethod(Method):
 
     def __init__(self, *, drawn: float = 0.1, random_state: int | np.random.Generator | None = None) -> None:
         super().__init__(random_state=random_state)
-        if not 0.0 <= drawn < 1.0:
-            raise InputError(f"drawn must be in [0, 1); got {drawn}. A good first value is 0.1.")
-        self.drawn = drawn
+        self.drawn = checked_share(drawn)
 
     @abstractmethod
     def wanted(self, X: Rows, k: int) -> Ints:

@@ -8,10 +8,22 @@ from typing import Any, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.errors import InputError
 from unskew.rows import Bools, Floats, Ints, Rows, take
 
 CHOSEN, DRAWN = "chosen", "drawn"
 """Why a row is asked for: chosen to learn from it, or drawn at random with a known probability to measure the error."""
+
+
+def checked_share(drawn: float) -> float:
+    """The share of the labels that is drawn at random, if it is one.
+
+    >>> checked_share(0.25)
+    0.25
+    """
+    if not 0.0 <= drawn < 1.0:
+        raise InputError(f"drawn must be in [0, 1); got {drawn}. A good first value is 0.1.")
+    return drawn
 
 
 class Bought(NamedTuple):

@@ -73,7 +73,7 @@ class StreamMethod(Method):
         if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
             raise InputError(
                 f"n must be the number of stream rows; got {type(n).__name__}. "
-                f"{type(self).__name__} works on a stream: pass an int here and the rows to ask."
+                f"{type(self).__name__} works on a stream: pass a number here, and the rows to ask(X, q0)."
             )
         self.start_checked(known, known.m if n is None else int(n))
         return self
@@ -134,8 +134,9 @@ class StreamMethod(Method):
             size *= 2
 
     def observed(self) -> Observed:
-        log, X, y = self.log_, [self.log_.X], [self.log_.revealed_y]
+        log, X = self.log_, [self.log_.X]
         z, q0, labelled, seen = [log.z], [log.q0], [np.flatnonzero(log.z)], log.m
+        bought = [batch.bought for batch in self.rounds_]
         for batch in self.rounds_:
             if not (batch.p > 0.0).all():
                 raise InputError(
@@ -146,8 +147,11 @@ class StreamMethod(Method):
             z.append(batch.queried)
             q0.append(batch.p)
             labelled.append(seen + np.flatnonzero(batch.queried))
-            y.append(batch.bought.y)
             seen += len(batch.y)
-        known = [log.revealed_X, *(batch.bought.X for batch in self.rounds_)]
-        design = Design(np.concatenate(z), np.concatenate(q0))
-        return Observed(design, X, np.concatenate(labelled), stack(known), np.concatenate(y))
+        return Observed(
+            Design(np.concatenate(z), np.concatenate(q0)),
+            X,
+            np.concatenate(labelled),
+            stack([log.revealed_X, *(one.X for one in bought)]),
+            np.concatenate([log.revealed_y, *(one.y for one in bought)]),
+        )

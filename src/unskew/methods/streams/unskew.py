@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from unskew.errors import InputError
 from unskew.methods.learner import Learner
-from unskew.methods.rounds import StreamRound
+from unskew.methods.rounds import StreamRound, checked_share
 from unskew.methods.stream import StreamMethod
 from unskew.rows import Floats, Rows
 
@@ -42,9 +41,7 @@ class StreamedUnskew(Learner, StreamMethod):
         self, *, drawn: float = 0.1, model: Any = None, random_state: int | np.random.Generator | None = None
     ) -> None:
         super().__init__(random_state=random_state)
-        if not 0.0 <= drawn < 1.0:
-            raise InputError(f"drawn must be in [0, 1); got {drawn}. A good first value is 0.1.")
-        self.drawn = drawn
+        self.drawn = checked_share(drawn)
         self._use(model)
 
     def choose(self, X: Rows, q0: Floats) -> StreamRound:

@@ -19,13 +19,13 @@ HALF_WRITTEN = 3600.0
 
 
 class Cache:
-    """Arrays and methods in a folder: what is missing, broken or something else is made again."""
+    """Arrays and methods in a folder. A file that is missing, broken or unexpected is made again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def array(self, name: str, shape: tuple[int, ...], make: Callable[[Path], None]) -> Any:
-        """An array of that shape, mapped; `make` writes it to a path. Others of its kind, "kind-...", are cleared."""
+        """A memory-mapped array of that shape; `make` writes it to a path. Older files named "kind-..." are removed."""
         path = self.path / name
         for attempt in range(2):
             try:
@@ -42,7 +42,7 @@ class Cache:
         raise AssertionError(f"{path} was written and cannot be read")
 
     def method(self, name: str, make: Callable[[], PoolMethod]) -> PoolMethod:
-        """A method; the few latest models are kept."""
+        """The cached method, or otherwise the one that `make` returns. Only the latest few models are kept."""
         path = self.path / f"{name}.joblib"
         found = _load(path)
         if found is None:
@@ -68,18 +68,18 @@ def save(path: Path, array: Floats) -> None:
 def _age(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:  # somebody else cleared it away
+    except FileNotFoundError:  # another process removed it
         return 0.0
 
 
 def _load(path: Path) -> PoolMethod | None:
-    """What was cached; a file that is broken, or from another version, counts as none."""
+    """The cached method; None if the file is missing, broken or from another version."""
     if not path.exists():
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found = joblib.load(path)
-    except Exception:  # unpickling raises whatever it likes
+    except Exception:  # unpickling may raise anything
         return None
     return found if isinstance(found, PoolMethod) else None

@@ -68,7 +68,8 @@ def move_to(url, folder):
             for recorded in campaign.ledger.events(campaign.id):
                 write.append(recorded.event, by=recorded.actor)
     (folder / "campaign.json").write_text(json.dumps({"campaign": name, "store": url}))
-    (folder / "ledger.sqlite").unlink()
+    for name in ("ledger.sqlite", "ledger.head"):
+        (folder / name).unlink()
 
 
 def truth(row):

@@ -19,6 +19,18 @@ from unskew.campaigns.example import LOG, POOL
 from unskew.cli import main
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory) -> Iterator[Path]:
+    """A cache of the tests' own, for this process and those it starts."""
+    before, folder = os.environ.get("XDG_CACHE_HOME"), tmp_path_factory.mktemp("cache")
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["XDG_CACHE_HOME"]
+    else:
+        os.environ["XDG_CACHE_HOME"] = before
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder with the paper's data files; tests that need it skip where there is none."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from unskew.models.bayes import BayesianLogistic
     from unskew.models.linear import LinearClassifier
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "IDBAL",

@@ -14,6 +14,7 @@ import pytest
 
 from campaign_folder import make, told
 from unskew.campaigns import Campaign
+from unskew.campaigns.learning.cache import user_cache
 from unskew.errors import InputError, StoreError
 from unskew.methods.pools.unskew import Unskew
 
@@ -91,7 +92,7 @@ def test_a_campaign_that_is_there_stays_as_it_is(tables, folder):
         assert campaign.ledger.events(campaign.id) == before
 
 
-@pytest.mark.parametrize("name", ["log.parquet", "pool.parquet", "ledger.sqlite", "cache"])
+@pytest.mark.parametrize("name", ["log.parquet", "pool.parquet", "ledger.sqlite", "ledger.head"])
 def test_files_of_the_same_name_are_not_replaced(tables, tmp_path, name):
     """Neither the log that lies beside, nor a ledger whose campaign.json was lost."""
     (tmp_path / name).write_text("mine")
@@ -101,8 +102,14 @@ def test_files_of_the_same_name_are_not_replaced(tables, tmp_path, name):
 
 
 def test_what_a_kill_left_behind_is_cleared_away(tables, tmp_path):
-    (tmp_path / "cache").mkdir()
-    for left in (".unfinished", "log.parquet", ".pool.parquet.0123", "ledger.sqlite", "ledger.sqlite-wal"):
+    for left in (
+        ".unfinished",
+        "log.parquet",
+        ".pool.parquet.0123",
+        "ledger.sqlite",
+        "ledger.sqlite-wal",
+        "ledger.head",
+    ):
         (tmp_path / left).write_text("half")
     with make(tables, tmp_path) as campaign:
         assert len(campaign.ask(2, by="ann")) == 2
@@ -165,14 +172,17 @@ def test_a_full_disk_while_it_is_made_leaves_nothing(tables, tmp_path, most):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != most
 
 
-def test_a_full_disk_while_a_model_is_kept_breaks_nothing(tables, folder):
+def test_a_full_disk_while_a_model_is_kept_breaks_nothing(tables, folder, tmp_path, monkeypatch):
+    """It is fitted, and not kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     with Campaign.open(folder) as campaign:
         campaign.tell(told(campaign.ask(6, by="ann")), by="ann")
-    before = {path: path.read_bytes() for path in (folder / "cache").iterdir()}
-    assert "Make room on the disk" in full_disk(tables, folder, 2_000, "fit")
-    assert {path: path.read_bytes() for path in (folder / "cache").iterdir()} == before
+        name = campaign.digest()
+    assert "it went well" in full_disk(tables, folder, 2_000, "fit")
+    assert not list(user_cache().rglob(f"*{name}*"))
     with Campaign.open(folder) as campaign:
         assert campaign.method().labels_ == 6
+    assert list(user_cache().rglob(f"*{name}*"))
 
 
 @pytest.mark.parametrize("which", ["log", "pool"])

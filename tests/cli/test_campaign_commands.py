@@ -15,6 +15,7 @@ import pytest
 from commands import GOOD, RUN, START, fill, out, refused, table, told
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL, truth
+from unskew.campaigns.learning.cache import user_cache
 from unskew.cli import main
 
 
@@ -97,7 +98,7 @@ def test_a_file_with_problems_changes_nothing_and_lists_them_all(
     said = refused(capsys, "tell", "bank", "labels.csv").splitlines()
     assert said[0] == "3 problems, nothing was changed:"
     assert [line.split(":")[0] for line in said[1:]] == ["line 3", "line 4", "line 5"]
-    assert "'no' or 'yes'" in said[1] and "unknown id 'B7'" in said[2] and "never asked for" in said[3]
+    assert "'no' or 'yes'" in said[1] and all("never asked for" in one for one in said[2:4])
     assert told(capsys, "status", "bank")["spent"] == 0
 
     Path("labels.csv").write_text(f"id,label\n{first},yes\n")
@@ -207,7 +208,7 @@ def test_two_people_get_different_rows_in_real_processes(bank: Path) -> None:
 
 
 def test_an_interrupted_ask_says_so_and_the_next_goes_on(bank: Path) -> None:
-    shutil.rmtree(bank / "cache")  # so that there is a model to fit
+    shutil.rmtree(user_cache())  # so that there is a model to fit
     code = RUN[-1].replace("sys.exit", "print('ready', flush=True); sys.exit")
     process = subprocess.Popen([*RUN[:-1], code, "ask", "bank"], stdout=-1, stderr=-1, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"

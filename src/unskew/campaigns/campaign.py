@@ -1,12 +1,14 @@
 """A campaign: rows are asked for, handed out, answered and learned from, by many people at once."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from unskew.campaigns.folder import Folder
+from unskew.campaigns.ledger.chain import Head
+from unskew.campaigns.ledger.engines import server
 from unskew.campaigns.ledger.events import Invited, Revoked, Undone
 from unskew.campaigns.ledger.live import Live, Transaction
 from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
@@ -16,7 +18,7 @@ from unskew.campaigns.ledger.status import Status, room, status_of
 from unskew.campaigns.ledger.store import Ledger, utc_now
 from unskew.campaigns.rounds import Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, judge, lines_of
-from unskew.errors import InputError
+from unskew.errors import InputError, StoreError
 
 if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that fits models, which is slow to import
     import polars as pl
@@ -53,7 +55,7 @@ class Campaign:
 
     def __init__(self, folder: Folder, ledger: Ledger, campaign: str, settings: Settings) -> None:
         self.folder, self.ledger, self.id, self.settings = folder, ledger, campaign, settings
-        self._live = Live(ledger, campaign, settings.budget)
+        self._live = Live(ledger, campaign, settings.budget, Head(folder.head))
         self._rounds = Rounds(folder, settings, ledger, self._live)
 
     @classmethod
@@ -113,15 +115,32 @@ class Campaign:
         return cls.open(dir, now=now)
 
     @classmethod
-    def open(cls, dir: Path | str, *, now: Callable[[], datetime] = utc_now) -> Self:
-        """Come back to a campaign."""
+    def open(cls, dir: Path | str, *, patience: float | None = None, now: Callable[[], datetime] = utc_now) -> Self:
+        """Come back to a campaign.
+
+        Where its folder may only be read, so can the campaign: nothing is asked for, told or closed.
+
+        Parameters
+        ----------
+        dir : path
+            The campaign's folder.
+        patience : float, optional
+            Seconds to wait while others write to the ledger, before `LedgerBusy`. By default half a minute.
+        now : callable
+            The clock.
+        """
         folder = Folder(dir)
-        marker = folder.identify()
-        if marker["store"] is None and not folder.ledger.exists():
-            raise InputError(f"{folder.ledger} is missing. Copy it from where the campaign was made.")
-        ledger = Ledger(folder.store(marker["store"]), now=now)
+        campaign, store = folder.identify()
+        if store is None:
+            folder.check_ledger()
+            ledger = Ledger(folder.ledger, create=False, read_only=folder.read_only, patience=patience, now=now)
+        else:
+            try:
+                ledger = Ledger(server(store), create=False, patience=patience, now=now)
+            except InputError as error:
+                raise StoreError(f"{folder.marker} names a store that cannot be used: {error}") from None
         try:
-            return cls(folder, ledger, marker["campaign"], ledger.settings(marker["campaign"]))
+            return cls(folder, ledger, campaign, ledger.settings(campaign))
         except BaseException:
             ledger.close()
             raise
@@ -254,14 +273,10 @@ class Campaign:
     ) -> Told:
         checked_name(by)
         events, told = judge(
-            write.state, lines, self.settings.classes, actor=by, now=self.ledger.now(), in_pool=self._in_pool,
-            force_correct=force_correct,
-        )  # fmt: skip
+            write.state, lines, self.settings.classes, actor=by, now=self.ledger.now(), force_correct=force_correct
+        )
         write.append(*events, by=by)
         return told
-
-    def _in_pool(self, ids: Collection[str]) -> set[str]:
-        return self.folder.in_pool(ids, self.settings.id, self.settings.pool_rows)
 
     # Learning
 

@@ -11,6 +11,8 @@ import polars as pl
 import unskew
 from unskew.campaigns.folder import Folder, digest
 from unskew.campaigns.learning.fitting import Fitting
+from unskew.campaigns.ledger.chain import Head
+from unskew.campaigns.ledger.engines import holds_password, server
 from unskew.campaigns.ledger.events import Started
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.store import Ledger
@@ -68,7 +70,7 @@ def create(
     features = feature_columns(log_frame, label, propensity, id)
     holds = kinds(log_frame)
     with ExitStack() as opened:
-        ledger = None if store is None else opened.enter_context(Ledger(store))  # first: is it there at all?
+        ledger = None if store is None else opened.enter_context(Ledger(server(store)))  # first: is it there at all?
         opened.enter_context(folder.making())
         put_frame(folder.log, log_frame)
         put_frame(folder.pool, pool_frame)
@@ -94,11 +96,12 @@ def create(
         fitting.method([])  # now, so that the first ask need not wait, and what cannot be fitted is refused here
         error = _error(fitting)
         campaign = str(uuid4())
-        ledger = ledger or opened.enter_context(Ledger(folder.store(None)))
+        ledger = ledger or opened.enter_context(Ledger(folder.ledger))
         ledger.create(campaign, settings)
         with ledger.writing(campaign) as write:
-            write.append(Started(error))
-        folder.finish(campaign, store)
+            begun = write.append(Started(error))
+        Head(folder.head).write(begun)
+        folder.finish(campaign, store, private=store is not None and holds_password(store))
 
 
 def _whole(name: str, value: Any, example: str) -> int:

@@ -3,19 +3,20 @@
 import fcntl
 import hashlib
 import json
-import re
-import shutil
-from collections.abc import Collection, Iterator
+import os
+import stat
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from unskew.errors import InputError, StoreError
-from unskew.writing import put, put_text, unwritable
+from unskew.writing import put, unwritable
 
 LAYOUT = 1
+LONGEST_MARKER = 10_000
+"""Characters of `campaign.json`."""
 
 
 class Folder:
@@ -27,12 +28,8 @@ class Folder:
         self.log = self.path / "log.parquet"
         self.pool = self.path / "pool.parquet"
         self.ledger = self.path / "ledger.sqlite"
-        self.cache = self.path / "cache"
+        self.head = self.path / "ledger.head"
         self.unfinished = self.path / ".unfinished"
-
-    def store(self, named: str | None) -> str | Path:
-        """Where the ledger is: the database that was named, or the file in this folder."""
-        return self.ledger if named is None else named
 
     def check_free(self) -> None:
         """Refuse a folder in which a new campaign would replace something."""
@@ -41,7 +38,7 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file. Name a folder.")
         if not self.unfinished.exists():
-            for path in (self.log, self.pool, self.ledger, self.cache):
+            for path in (self.log, self.pool, self.ledger, self.head):
                 if path.exists():
                     raise InputError(f"{path} exists, and a campaign would replace it. Choose another folder.")
 
@@ -55,7 +52,8 @@ class Folder:
         made = [path for path in (self.path, *self.path.parents) if not path.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            mark = open(self.unfinished, "w")  # noqa: SIM115  # closed below; it is the lock
+            # Not through a link that somebody put there: the file it leads to is not ours.
+            mark = os.fdopen(os.open(self.unfinished, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666), "w")
         except OSError as error:
             _remove(made)
             raise unwritable(self.path, error) from None
@@ -67,7 +65,6 @@ class Folder:
             self.check_free()  # again: another process may just have finished
             try:
                 self._clear()
-                self.cache.mkdir()
                 yield
                 self.unfinished.unlink()
             except BaseException:
@@ -78,30 +75,38 @@ class Folder:
 
     def _clear(self) -> None:
         """Remove all files of a campaign, and files that were half written."""
-        for path in (self.marker, self.log, self.pool, self.ledger):
+        for path in (self.marker, self.log, self.pool, self.ledger, self.head):
             for part in (path, *self.path.glob(f".{path.name}.*")):
                 part.unlink(missing_ok=True)
         for end in ("-wal", "-shm"):
             self.ledger.with_name(self.ledger.name + end).unlink(missing_ok=True)
-        shutil.rmtree(self.cache, ignore_errors=True)
 
     @contextmanager
     def planning(self) -> Iterator[None]:
         """Only one process on this machine plans at a time: a second plan would mostly be discarded.
 
-        The lock is released when its process ends, also when it is killed.
+        The lock is released when its process ends, also when it is killed. No file is made for it, so that it works in
+        a folder that may only be read.
         """
-        self.cache.mkdir(exist_ok=True)
-        with open(self.cache / "planning.lock", "w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            file = open(self.marker, "rb")  # noqa: SIM115  # closed below
+        except OSError as error:
+            raise _unreadable(self.marker, error) from None
+        with file:
+            with suppress(OSError):  # a file system without such locks: then two may plan, and one plan is discarded
+                fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def identify(self) -> dict[str, Any]:
-        """The content of `campaign.json`: the campaign's id, and the store if it is not the file in this folder."""
+    def identify(self) -> tuple[str, str | None]:
+        """What `campaign.json` says: the campaign's id, and the store if it is not the file in this folder."""
         try:
-            said = json.loads(self.marker.read_text())
-            if set(said) >= {"campaign", "store"}:
-                return dict(said)
+            _check_plain(self.marker)
+            with open(self.marker, encoding="utf-8") as file:
+                said = json.loads(file.read(LONGEST_MARKER))
+            campaign, store = said["campaign"], said["store"]
+            if isinstance(campaign, str) and isinstance(store, str | None):
+                (campaign + (store or "")).encode()  # half a character cannot be
+                return campaign, store
         except NotADirectoryError:
             raise InputError(f"{self.path} is a file and holds no campaign. Name the campaign's folder.") from None
         except FileNotFoundError:
@@ -109,16 +114,31 @@ class Folder:
                 f"{self.path} holds no campaign. Make one with `unskew start`, or check the name."
             ) from None
         except OSError as error:
-            raise StoreError(f"{self.marker} cannot be read: {error.strerror}. Check its permissions.") from None
-        except (ValueError, TypeError):
+            raise _unreadable(self.marker, error) from None
+        except (ValueError, LookupError, TypeError, RecursionError):
             pass
         raise StoreError(f"{self.marker} is damaged. Restore it from a copy.")
 
-    def finish(self, campaign: str, store: str | None) -> None:
-        """Make this folder a campaign. Only the owner may read the file: a store's address may hold a password."""
+    def check_ledger(self) -> None:
+        """Refuse a ledger that is not there, or is not a file of this folder."""
+        for path in (self.ledger, self.head):
+            if path.is_symlink():
+                raise StoreError(f"{path} is a link. Put the file itself into the folder.")
+            if path.exists():
+                _check_plain(path)
+            elif path == self.ledger:
+                raise InputError(f"{path} is missing. Copy it from where the campaign was made.")
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the ledger in this folder may be read and not written."""
+        return not all(os.access(path, os.W_OK) for path in (self.path, self.ledger))
+
+    def finish(self, campaign: str, store: str | None, *, private: bool) -> None:
+        """Make this folder a campaign. If `private`, only the owner may read the file: it holds a password."""
 
         def write(path: Path) -> None:
-            path.touch(mode=0o600)
+            path.touch(mode=0o600 if private else 0o666)
             path.write_text(json.dumps({"layout": LAYOUT, "campaign": campaign, "store": store}) + "\n")
 
         put(self.marker, write)
@@ -126,47 +146,30 @@ class Folder:
     def read(self, path: Path, sha256: str) -> pl.DataFrame:
         """The frame in a file, which must still be, bit for bit, the file the campaign began with."""
         try:
-            frame = pl.read_parquet(path)
-            if self._digest(path) != sha256:
+            _check_plain(path)
+            if digest(path) != sha256:
                 raise StoreError(f"{path} is not the file the campaign began with. Restore it from a copy.")
-            return frame
+            return pl.read_parquet(path)
         except FileNotFoundError:
             raise StoreError(f"{path} is missing. Copy it from where the campaign was made.") from None
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise StoreError(f"{path} cannot be read: {error}. Check the disk and its permissions.") from None
-
-    def _digest(self, path: Path) -> str:
-        """The SHA-256 of a file. It is cached while the file's size and time are unchanged: the file may be large."""
-        kept = self.cache / f"{path.name}.json"
-        found = path.stat()
-        seen = [found.st_size, found.st_mtime_ns]
-        try:
-            said = json.loads(kept.read_text())
-            if said["seen"] == seen:
-                return str(said["sha256"])
-        except (OSError, ValueError, KeyError, TypeError):  # not there, or broken
-            pass
-        sha256 = digest(path)
-        with suppress(OSError, StoreError):  # without a cache it is computed each time
-            self.cache.mkdir(exist_ok=True)
-            put_text(kept, json.dumps({"seen": seen, "sha256": sha256}))
-        return sha256
-
-    def in_pool(self, ids: Collection[str], named: str | None, rows: int) -> set[str]:
-        """Those of the ids that the pool has; none if the pool's file is not here."""
-        if not self.pool.exists():
-            return set()
-        if named is None:
-            numbered = {id: re.fullmatch(r"row-([1-9]\d{0,17})", id) for id in ids}
-            return {id for id, found in numbered.items() if found and int(found[1]) <= rows}
-        column = pl.col(named).cast(pl.String)
-        return set(pl.scan_parquet(self.pool).select(column).filter(column.is_in(list(ids))).collect().to_series())
+        except OSError as error:
+            raise _unreadable(path, error) from None
 
 
 def digest(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_plain(path: Path) -> None:
+    """Refuse what is not a file: reading a pipe or a device may never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise StoreError(f"{path} is not a plain file. Restore it from a copy.")
+
+
+def _unreadable(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"{path} cannot be read: {error.strerror}. Check its permissions, or ask its owner.")
 
 
 def _remove(folders: list[Path]) -> None:

@@ -13,7 +13,7 @@ from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, RowStatus, State
 from unskew.campaigns.ledger.status import room
 from unskew.campaigns.ledger.store import Ledger
-from unskew.errors import InputError, NoRandomLabel
+from unskew.errors import InputError, NoRandomLabel, StoreError
 
 if TYPE_CHECKING:
     from unskew.campaigns.learning.fitting import Fitting
@@ -49,9 +49,10 @@ class Rounds:
                     k = self._missing(n, by)  # somebody may have planned while we waited for the lock
                     plan = self._draft(k) if k else None
                     with self.live.writing() as write:
-                        if plan is not None:
-                            self._record(write, plan)
+                        recorded = plan is not None and self._record(write, plan)
                         given, missing = self.give(write, n, by)
+                        if recorded and not given:  # it would go on like this for ever
+                            raise StoreError("a round was planned and has no row. Restore the ledger from a copy.")
             if not missing:
                 return given
 
@@ -91,7 +92,7 @@ class Rounds:
                 return self._record(write, plan)
 
     def close_due(self) -> int:
-        while True:
+        while not self.ledger.read_only:
             with self.live.lock:
                 state = self.live.refresh()
                 due, errors = [batch.number for batch in state.due(self.ledger.now())], state.errors
@@ -108,6 +109,7 @@ class Rounds:
                     closing = [number for number in due if now.batches[number - 1].closed is None]
                     write.append(*(Closed(number, len(answered), error) for number in closing))
                     return len(closing)
+        return 0
 
     def _error(self, answered: list[Row], rows: list[Row]) -> "PopulationEstimate | None":
         try:
@@ -125,6 +127,8 @@ class Rounds:
 
     def _record(self, write: Transaction, plan: Planned) -> bool:
         """Write the round to the ledger, unless somebody else planned one meanwhile: then that one counts."""
+        if not plan.rows:
+            raise StoreError("no row of the pool can be picked. Restore the ledger from a copy.")
         if len(write.state.batches) + 1 != plan.round or len(plan.rows) > room(write.state, self.settings):
             return False
         write.append(plan)

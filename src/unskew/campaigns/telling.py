@@ -1,6 +1,6 @@
 """Answers as they come in: which are new, which repeat what is known, and what is wrong with the others."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from numbers import Integral
@@ -44,8 +44,8 @@ class Rejected(UnskewError):
 
     `conflicts` says whether some of them differ from answers given before, which `force_correct` would overwrite.
 
-    >>> print(Rejected([(2, "unknown id '17'. Check it."), (5, "label 'x' is not a class. Correct it.")]))
-    2 problems, nothing was changed. Line 2: unknown id '17'. Check it. Line 5: label 'x' is not a class. Correct it.
+    >>> print(Rejected([(2, "row '17' was never asked for."), (5, "label 'x' is not a class. Correct it.")]))
+    2 problems, nothing was changed. Line 2: row '17' was never asked for. Line 5: label 'x' is not a class. Correct it.
     """
 
     def __init__(self, problems: Sequence[tuple[int | None, str]], *, conflicts: bool = False) -> None:
@@ -89,27 +89,20 @@ def judge(
     *,
     actor: str,
     now: datetime,
-    in_pool: Callable[[Collection[str]], set[str]],
     force_correct: bool = False,
 ) -> tuple[list[Event], Told]:
-    """The events that take in what `actor` said. If one line cannot be taken, `Rejected` lists every problem.
-
-    `in_pool` says which of some ids the pool has.
-    """
+    """The events that take in what `actor` said. If one line cannot be taken, `Rejected` lists every problem."""
     problems: list[tuple[int | None, str]] = [(one.line, one.problem) for one in lines if isinstance(one, Unread)]
     answers = [one for one in lines if not isinstance(one, Unread)]
     events: list[Event] = []
     first: dict[str, tuple[int | None, str | None]] = {}
     repeated, conflicts, places = 0, False, state.left
-    strange = {id for _, id, _ in answers if id not in state.rows and id.strip() not in state.rows}
-    known = in_pool(strange | {id.strip() for id in strange}) if strange else set()
     for line, written, text in answers:
-        id = written if written in state.rows or written in known else written.strip()
+        id = written if written in state.rows else written.strip()
         label = None if text is None else canonical(text, classes)
         row = state.rows.get(id)
         if row is None:
-            told = f"row {id!r} was never asked for" if id in known else f"unknown id {id!r}"
-            problems.append((line, f"{told}. Answer only rows that were handed out."))
+            problems.append((line, f"row {id!r} was never asked for. Answer only rows that were handed out."))
         elif text is not None and label is None:
             told = f"label {text!r} of row {id!r} must be {classes[0]!r} or {classes[1]!r}. Correct it."
             problems.append((line, told))

@@ -49,6 +49,7 @@ def start(
     unskew start bank --log log.parquet --pool pool.parquet --label repaid --store postgresql://team@db/bank
     """
     from unskew.campaigns import Campaign
+    from unskew.campaigns.ledger.engines import holds_password
 
     pair = None if classes is None else [name.strip() for name in classes.split(",")]
     if pair is not None and len(pair) != 2:
@@ -64,6 +65,12 @@ def start(
     ):  # fmt: skip
         begun = _plain(campaign)
         step = next_step(campaign.status(), dir)
+    if store is not None and holds_password(store):
+        typer.echo(
+            f"{dir / 'campaign.json'} holds the store's password, so only you can read it. To share the folder, start "
+            "again without the password and put it into ~/.pgpass.",
+            err=True,
+        )
     if as_json:
         print_json({"dir": str(dir), **begun, "next": step})
     else:

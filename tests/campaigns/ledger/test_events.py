@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
 
 from unskew import campaigns
 from unskew.campaigns.ledger import events
@@ -36,9 +35,9 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: event.kind)
 def test_an_event_survives_json_and_keys_it_does_not_know(event):
-    body = json.loads(json.dumps(event.as_body()))
-    assert decode(event.kind, body) == event
-    assert decode(event.kind, {**body, "from the future": 1}) == event
+    body = event.as_body()
+    assert decode(event.kind, json.dumps(body)) == event
+    assert decode(event.kind, json.dumps({**body, "from the future": 1})) == event
 
 
 def test_every_kind_has_an_example():
@@ -49,25 +48,26 @@ def test_every_kind_has_an_example():
 def test_events_of_version_0_1_0():
     row = {"id": "7", "place": 6, "probability": 0.1, "values": {}}
     body = {"round": 1, "rows": [{**row, "rule": "audit"}, {**row, "rule": "chosen"}], "rest": 40, "model": ""}
-    found = decode("planned", body)
+    found = decode("planned", json.dumps(body))
     assert [row.reason for row in found.rows] == ["drawn", "chosen"]
     assert '"reason": "drawn"' in json.dumps(found.as_body()) and "rule" not in json.dumps(found.as_body())
 
 
 def test_an_event_of_a_newer_version_is_refused_in_one_line(store):
+    class Paused(events.Skipped):
+        kind = "paused"
+
     with Ledger(store) as ledger:
         ledger.create("c", Settings())
-        engine = create_engine(store.replace("postgresql://", "postgresql+psycopg://"))
-        with engine.begin() as connection:
-            connection.execute(
-                text("INSERT INTO events (campaign, at, kind, actor, body) VALUES ('c', '', 'paused', '', '{}')")
-            )
-        engine.dispose()
+        with ledger.writing("c") as write:
+            write.append(Paused("7"))
         with pytest.raises(StoreError, match="an event 'paused' that a newer unskew wrote"):
             ledger.events("c")
 
 
-@pytest.mark.parametrize("body", [{}, {"id": "7"}, {"round": 1, "rows": [{}], "rest": 1}])
+@pytest.mark.parametrize(
+    "body", ["{}", '{"id": "7"}', '{"round": 1, "rows": [{}], "rest": 1}', "[" * 9999, "[]", "7", "{"]
+)
 def test_an_event_that_lacks_something_is_a_broken_store(body):
     for kind in ("answered", "planned"):
         with pytest.raises(StoreError, match=f"an event '{kind}' in the ledger cannot be read"):
@@ -101,4 +101,4 @@ def test_only_the_store_knows_the_database():
     folder = Path(campaigns.__file__).parent
     imports = re.compile(r"^\s*(from|import) sqlalchemy", re.MULTILINE)
     found = [path.relative_to(folder).as_posix() for path in folder.rglob("*.py") if imports.search(path.read_text())]
-    assert sorted(found) == ["ledger/migrations.py", "ledger/store.py"]
+    assert sorted(found) == ["ledger/engines.py", "ledger/migrations.py", "ledger/store.py"]

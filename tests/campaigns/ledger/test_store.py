@@ -53,7 +53,7 @@ def test_events_come_back_as_written_in_order(ledger):
     assert [recorded.kind for recorded in found] == ["planned", "answered", "skipped"]
     assert [recorded.actor for recorded in found] == ["", "bob", "bob"]
     assert found[0].event == plan and found[1].event == Answered("7", "1")
-    assert ledger.events("c", after=found[1].id) == found[2:]
+    assert ledger.events("c", after=found[1]) == found[2:]
     assert ledger.settings("c") == settings
     assert ledger.campaigns() == ["c"]
 
@@ -334,6 +334,6 @@ def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(postgr
 def test_paths_with_odd_letters(tmp_path):
     folder = Path(tmp_path, "a #1? ü%20")
     folder.mkdir()
-    with Ledger(Folder(folder).store(None)) as ledger:
+    with Ledger(Folder(folder).ledger) as ledger:
         ledger.create("c", Settings())
     assert (folder / "ledger.sqlite").exists()

@@ -1,62 +1,124 @@
-"""What takes long to make and is kept in a campaign's cache folder. All of it can be deleted at any time."""
+"""What takes long to make is kept in a cache, one for each user: nothing that others could have written is loaded.
 
+The name of a file ends in the digest of its content. A file whose content has changed is made again, and so is one that
+is missing. All of it can be deleted at any time, also while it is in use.
+"""
+
+import os
+import shutil
+import stat
 import time
-import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import joblib
 import numpy as np
+from platformdirs import user_cache_path
 
+from unskew.campaigns.folder import digest
 from unskew.methods.pool import PoolMethod
 from unskew.rows import Floats
-from unskew.writing import put
+from unskew.writing import unwritable
 
 KEPT_MODELS = 3
+UNUSED = 30 * 24 * 3600.0
+"""Seconds after which the cache of a campaign that nobody worked on is removed."""
 HALF_WRITTEN = 3600.0
 """Seconds after which a file that was never finished is taken for what a kill left behind."""
 
 
-class Cache:
-    """Arrays and methods in a folder. A file that is missing, broken or unexpected is made again."""
+def user_cache() -> Path:
+    """The user's own folder for the caches of campaigns. On Linux, XDG_CACHE_HOME moves it."""
+    return user_cache_path("unskew") / "campaigns"
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+
+class Cache:
+    """Arrays and methods of one campaign; `key` names everything they depend on.
+
+    Methods are pickled, and reading a pickle runs code. So a folder that others may write to is not used, and then
+    nothing is cached.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.path = user_cache() / key
 
     def array(self, name: str, shape: tuple[int, ...], make: Callable[[Path], None]) -> Any:
-        """A memory-mapped array of that shape; `make` writes it to a path. Older files named "kind-..." are removed."""
-        path = self.path / name
-        for attempt in range(2):
-            try:
-                found = np.load(path, mmap_mode="r")
+        """A memory-mapped array of that shape; `make` writes it to a path."""
+        path = self._find(name, ".npy") or self._keep(name, ".npy", make)
+        if path is not None:
+            with suppress(OSError, ValueError, EOFError):  # somebody deleted the cache
+                found = np.load(path, mmap_mode="r", allow_pickle=False)
                 if found.shape == shape:
                     return found
-            except (OSError, ValueError, EOFError):
-                pass
-            if not attempt:
-                self._put(path, make)
-                for old in self.path.glob(f"{name.partition('-')[0]}-*"):
-                    if old != path:
-                        old.unlink(missing_ok=True)
-        raise AssertionError(f"{path} was written and cannot be read")
+        with TemporaryDirectory() as folder:  # what is mapped stays readable without it
+            path = Path(folder, "array.npy")
+            try:
+                make(path)
+            except OSError as error:
+                raise unwritable(path, error) from None
+            return np.load(path, mmap_mode="r", allow_pickle=False)
 
     def method(self, name: str, make: Callable[[], PoolMethod]) -> PoolMethod:
-        """The cached method, or otherwise the one that `make` returns. Only the latest few models are kept."""
-        path = self.path / f"{name}.joblib"
-        found = _load(path)
+        """The cached method, or otherwise the one that `make` returns. Only the latest few are kept."""
+        path = self._find(name, ".joblib")
+        found = None if path is None else _unpickled(path)
         if found is None:
             made = found = make()
-            self._put(path, lambda beside: joblib.dump(made, beside))
-            old = sorted(self.path.glob("model-*.joblib"), key=_age)[:-KEPT_MODELS]
-            half = [file for file in self.path.glob(".*") if _age(file) < time.time() - HALF_WRITTEN]
-            for file in (*old, *half):
-                file.unlink(missing_ok=True)
+            self._keep(name, ".joblib", lambda draft: joblib.dump(made, draft))
+            for old in sorted(self.path.glob("model-*.joblib"), key=_age)[:-KEPT_MODELS]:
+                old.unlink(missing_ok=True)
         return found
 
-    def _put(self, path: Path, write: Callable[[Path], Any]) -> None:
-        self.path.mkdir(exist_ok=True)
-        put(path, write)
+    def _find(self, name: str, end: str) -> Path | None:
+        """The file of that name, if its content is what was written."""
+        if self._ready():
+            for path in self.path.glob(f"{name}.*{end}"):
+                with suppress(OSError):
+                    if path.name == f"{name}.{digest(path)}{end}":
+                        return path
+                    path.unlink()
+        return None
+
+    def _keep(self, name: str, end: str, make: Callable[[Path], Any]) -> Path | None:
+        """The file of that name, made anew; None if it cannot be written.
+
+        Nothing waits for the disk: a file that a power failure cut short is made again.
+        """
+        draft = self.path / f".{uuid4().hex}{end}"
+        try:
+            if self._ready():
+                make(draft)
+                path = self.path / f"{name}.{digest(draft)}{end}"
+                os.replace(draft, path)
+                return path
+        except OSError:
+            pass
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+        return None
+
+    def _ready(self) -> bool:
+        """Whether there is a folder that nobody else may write to. What is long unused is removed."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = self.path.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+                return False
+            os.utime(self.path)
+        except OSError:  # no home, or one that cannot be written
+            return False
+        for other in self.path.parent.iterdir():
+            if _age(other) < time.time() - UNUSED:
+                shutil.rmtree(other, ignore_errors=True)
+        for draft in self.path.glob(".*"):
+            if _age(draft) < time.time() - HALF_WRITTEN:
+                draft.unlink(missing_ok=True)
+        return True
 
 
 def save(path: Path, array: Floats) -> None:
@@ -66,20 +128,17 @@ def save(path: Path, array: Floats) -> None:
 
 
 def _age(path: Path) -> float:
+    """When it was last written; a path that is gone counts as new."""
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:  # another process removed it
-        return 0.0
+    except OSError:
+        return float("inf")
 
 
-def _load(path: Path) -> PoolMethod | None:
-    """The cached method; None if the file is missing, broken or from another version."""
-    if not path.exists():
-        return None
+def _unpickled(path: Path) -> PoolMethod | None:
+    """The cached method; None if another version of a library wrote it and this one cannot read it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            found = joblib.load(path)
+        found = joblib.load(path)
     except Exception:  # unpickling may raise anything
         return None
     return found if isinstance(found, PoolMethod) else None

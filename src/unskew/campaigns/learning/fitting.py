@@ -1,6 +1,6 @@
 """The model of a campaign, a pure function of its settings, its log and the answers so far; and the next rows to ask.
 
-Everything kept in the cache folder can be deleted at any time: it is made again, the same.
+What takes long is cached for each user (`learning.cache`). It can be deleted at any time: it is made again, the same.
 """
 
 import hashlib
@@ -57,8 +57,8 @@ class Fitting:
     def __init__(self, folder: Folder, settings: Settings) -> None:
         self.settings = settings
         self._kind = cast(type[PoolMethod], method_named(settings.method, POOL_METHODS))
-        self._cache = Cache(folder.cache)
-        self._prepared = Prepared(folder, settings, self._cache, self.digest([]))
+        self._cache = Cache(self.digest([]))
+        self._prepared = Prepared(folder, settings, self._cache)
         self._lock = threading.RLock()
         self._last: Fitted | None = None
         self._judged: tuple[str, Everyone] | None = None
@@ -108,7 +108,7 @@ class Fitting:
                 method.start_checked(self._prepared.log, self._prepared.pool)
             return method
 
-        return self._cache.method(f"start-{self.digest([])}", start)
+        return self._cache.method("start", start)
 
     def _adopted(self, answered: Sequence[Row]) -> PoolMethod:
         """The started method with all answers learned as one round."""

@@ -46,10 +46,10 @@ class LazyPool(Pool):
 
 
 class Prepared:
-    """What a campaign's two files hold, ready to learn from. `key` names everything that features depend on."""
+    """What a campaign's two files hold, ready to learn from."""
 
-    def __init__(self, folder: Folder, settings: Settings, cache: Cache, key: str) -> None:
-        self.folder, self.settings, self._cache, self._key = folder, settings, cache, key
+    def __init__(self, folder: Folder, settings: Settings, cache: Cache) -> None:
+        self.folder, self.settings, self._cache = folder, settings, cache
 
     @cached_property
     def log_frame(self) -> pl.DataFrame:
@@ -81,7 +81,7 @@ class Prepared:
             with threadpool_limits(1):  # sums in one order, whatever the number of cores
                 save(path, estimate(X, revealed, random_state=np.random.default_rng([settings.seed, 0])).q0)
 
-        q0 = self._cache.array(f"propensities-{self._key}.npy", (len(y),), make)
+        q0 = self._cache.array("propensities", (len(y),), make)
         return LoggedData(X, y, q0=np.array(q0), classes=classes, q0_estimated=True)
 
     @cached_property
@@ -102,7 +102,7 @@ class Prepared:
                     rows = as_rows(features(self.encoder, frame.slice(start, CHUNK)), name="the pool")
                     file.write(rows.tobytes())
 
-        return self._cache.array(f"features-{self._key}.npy", shape, make)
+        return self._cache.array("features", shape, make)
 
     def of_values(self, values: list[dict[str, Any]]) -> Rows:
         """Features of rows as the ledger keeps them: the pool is not needed to learn from them."""

@@ -4,6 +4,7 @@ Decoding is tolerant, so that ledgers of other versions can be read: unknown key
 understood. Version 0.1.0 wrote the `reason` of a row as "rule", and "audit" where it is now "drawn".
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -36,12 +37,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An event in the ledger: its number, when it happened, who did it ("" for the program), and the event itself."""
+    """An event in the ledger: its key, when it happened, who did it ("" for the program), and the event itself.
+
+    `number` counts the campaign's events from 1, and `hash` covers this event and all before it (`ledger.chain`).
+    """
 
     id: int
     at: str
     actor: str
     event: Event
+    number: int = 0
+    hash: str = ""
 
     @property
     def kind(self) -> str:
@@ -217,17 +223,17 @@ KINDS: dict[str, type[Event]] = {
 }
 
 
-def decode(kind: str, body: Mapping[str, Any]) -> Event:
-    """The event of that kind with that body.
+def decode(kind: str, body: str) -> Event:
+    """The event of that kind with that body, which is JSON.
 
-    >>> decode("answered", {"id": "7", "label": "yes", "colour": "red"})
+    >>> decode("answered", '{"id": "7", "label": "yes", "colour": "red"}')
     Answered(id='7', label='yes')
     """
     if kind not in KINDS:
         raise StoreError(f"the ledger has an event {kind!r} that a newer unskew wrote. Install that version.")
     try:
-        return KINDS[kind].from_body(body)
-    except (KeyError, TypeError, ValueError) as error:
+        return KINDS[kind].from_body(json.loads(body))
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         told = " ".join(str(error).split())[:120]
         raise StoreError(f"an event {kind!r} in the ledger cannot be read: {told}. Restore it from a copy.") from None
 

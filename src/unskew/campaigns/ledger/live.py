@@ -1,42 +1,69 @@
 """The state of a campaign in memory, kept up to date with its ledger."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from unskew.campaigns.ledger.events import Event
+from unskew.campaigns.ledger.chain import Head
+from unskew.campaigns.ledger.events import Event, Recorded
 from unskew.campaigns.ledger.state import State
 from unskew.campaigns.ledger.store import Ledger, Writer
-from unskew.errors import UnskewError
+from unskew.errors import StoreError, UnskewError
 
 
 class Transaction:
     """While nobody else writes: `state` is up to date with the ledger, and with every event appended here."""
 
-    def __init__(self, write: Writer, state: State) -> None:
-        self._write, self.state = write, state
+    def __init__(self, write: Writer, live: "Live") -> None:
+        self._write, self._live = write, live
         self.appended = False
+
+    @property
+    def state(self) -> State:
+        """What the ledger says, with what was appended here."""
+        return self._live.known
 
     def append(self, *events: Event, by: str = "") -> None:
         """Add events, in this order, done by one person or, with "", by the program."""
-        if events:
-            self.appended = True
-            self._write.append(*events, by=by)
-            self.state.replay(self._write.events(self.state.last))
+        if not events:
+            return
+        self.appended = True
+        link = self._write.append(*events, by=by)
+        self._live.learn(self._write.events(self._live.last))
+        last = self._live.last
+        if last is None or (last.number, last.hash) != (link.number, link.hash):
+            raise StoreError("the ledger does not give back what is written to it. Restore it from a copy.")
 
 
 class Live:
     """The state of one campaign. Several threads may share it; while one holds `lock`, the state does not change."""
 
-    def __init__(self, ledger: Ledger, campaign: str, budget: int) -> None:
-        self._ledger, self._campaign, self._budget = ledger, campaign, budget
-        self._state = State(budget)
+    def __init__(self, ledger: Ledger, campaign: str, budget: int, head: Head) -> None:
+        self._ledger, self._campaign, self._budget, self._head = ledger, campaign, budget, head
         self.lock = threading.RLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.known = State(self._budget)
+        self.last: Recorded | None = None
+        """The last event that `known` is up to."""
+
+    def learn(self, events: Sequence[Recorded]) -> None:
+        """Apply events. The first time, they are all there are: none may be missing."""
+        try:
+            if self.last is None:
+                self._head.check(events)
+            self.known.replay(events)
+        except BaseException:  # some of them may have been applied
+            self._forget()
+            raise
+        self.last = events[-1] if events else self.last
 
     def refresh(self) -> State:
         """Apply the events that others have written since."""
         with self.lock:
-            return self._state.replay(self._ledger.events(self._campaign, self._state.last))
+            self.learn(self._ledger.events(self._campaign, self.last))
+            return self.known
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
@@ -45,11 +72,13 @@ class Live:
             transaction = None
             try:
                 with self._ledger.writing(self._campaign) as write:
-                    self._state.replay(write.events(self._state.last))
-                    transaction = Transaction(write, self._state)
+                    self.learn(write.events(self.last))
+                    transaction = Transaction(write, self)
                     yield transaction
             except BaseException as error:
                 refused = isinstance(error, UnskewError) and not (transaction and transaction.appended)
                 if not refused:  # the state may include events that were not committed: replay them all
-                    self._state = State(self._budget)
+                    self._forget()
                 raise
+            if transaction.appended and self.last is not None:
+                self._head.write(self.last)

@@ -24,6 +24,7 @@ from unskew.campaigns.ledger.events import (
     Undone,
 )
 from unskew.campaigns.ledger.pace import Pace
+from unskew.errors import StoreError
 
 if TYPE_CHECKING:
     from unskew.estimation.population import PopulationEstimate
@@ -51,6 +52,7 @@ class Row:
     round: int
     status: RowStatus = RowStatus.WAITING
     holder: str | None = None
+    lease_from: datetime | None = None
     lease_until: datetime | None = None
     label: str | None = None
     by: str | None = None
@@ -86,8 +88,14 @@ class Row:
         return self.status in (RowStatus.ANSWERED, RowStatus.SKIPPED)
 
     def expired(self, now: datetime) -> bool:
-        """Leased, and not answered in time."""
-        return self.status == RowStatus.LEASED and self.lease_until is not None and self.lease_until <= now
+        """Leased, and not answered in time.
+
+        A lease that begins further in the future than it lasts was given by a clock that is wrong. It counts as ended:
+        otherwise nobody could have the row until that clock is right.
+        """
+        if self.status != RowStatus.LEASED or self.lease_from is None or self.lease_until is None:
+            return False
+        return self.lease_until <= now or self.lease_from - now > self.lease_until - self.lease_from
 
     def free(self, now: datetime) -> bool:
         """Whether anybody may have it."""
@@ -177,7 +185,13 @@ class State:
     def replay(self, recorded: Iterable[Recorded]) -> Self:
         """Apply many events."""
         for one in recorded:
-            self.apply(one)
+            try:
+                self.apply(one)
+            except (LookupError, TypeError, ValueError, AttributeError, AssertionError, OverflowError):
+                raise StoreError(
+                    f"event {one.number or one.id} of the ledger, {one.kind!r}, does not fit those before it. "
+                    "Restore the ledger from a copy."
+                ) from None
         return self
 
     def apply(self, recorded: Recorded) -> None:
@@ -198,7 +212,7 @@ class State:
 
     def _leased(self, recorded: Recorded, event: Leased) -> None:
         for id in event.ids:
-            self._lease(self.rows[id], recorded.actor, event.until)
+            self._lease(self.rows[id], recorded, event.until)
 
     def _answered(self, recorded: Recorded, event: Answered) -> None:
         row = self.rows[event.id]
@@ -216,7 +230,7 @@ class State:
     def _undone(self, recorded: Recorded, event: Undone) -> None:
         row = self._reopen(self.rows[event.id])
         self.open = {row.id: row, **self.open}
-        self._lease(row, recorded.actor, event.until)
+        self._lease(row, recorded, event.until)
 
     def _closed(self, _: Recorded, event: Closed) -> None:
         self.batches[event.round - 1].closed = event
@@ -228,7 +242,7 @@ class State:
     def _revoked(self, _: Recorded, event: Revoked) -> None:
         self.people.pop(event.name, None)
         for row in [row for row in self.open.values() if row.held_by(event.name)]:
-            self._put(replace(row, status=RowStatus.WAITING, holder=None, lease_until=None))
+            self._put(replace(row, status=RowStatus.WAITING, holder=None, lease_from=None, lease_until=None))
 
     def _estimated(self, labels: int, error: "PopulationEstimate | None") -> None:
         # Estimates from as many labels or more rest on answers that were corrected or taken back since.
@@ -240,8 +254,9 @@ class State:
         """Replace an open row, or add one."""
         self.rows[row.id] = self.open[row.id] = row
 
-    def _lease(self, row: Row, actor: str, until: datetime) -> None:
-        self._put(replace(row, status=RowStatus.LEASED, holder=actor, lease_until=until))
+    def _lease(self, row: Row, recorded: Recorded, until: datetime) -> None:
+        begun = datetime.fromisoformat(recorded.at)
+        self._put(replace(row, status=RowStatus.LEASED, holder=recorded.actor, lease_from=begun, lease_until=until))
 
     def _finish(self, row: Row, label: str | None, recorded: Recorded) -> None:
         status = RowStatus.SKIPPED if label is None else RowStatus.ANSWERED

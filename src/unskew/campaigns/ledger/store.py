@@ -1,26 +1,30 @@
-"""The ledger: an append-only table of events in SQLite or PostgreSQL. A campaign has one writer at a time."""
+"""The ledger: an append-only, chained table of events in SQLite or PostgreSQL. A campaign has one writer at a time."""
 
 import json
-import sqlite3
-import time
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from sqlalchemy import JSON, Column, Connection, Engine, Integer, MetaData, String, Table, create_engine, event, select
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy import JSON, Column, Connection, Integer, MetaData, String, Table, Text, cast, insert, select, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from unskew.campaigns.ledger import chain
+from unskew.campaigns.ledger.chain import RESTORE, Link
+from unskew.campaigns.ledger.engines import address, engine, serialised
 from unskew.campaigns.ledger.events import Event, Recorded, decode
-from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate
+from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate, missing
 from unskew.campaigns.ledger.settings import Settings
-from unskew.errors import InputError, StoreError
+from unskew.errors import LedgerBusy, StoreError
 
-PATIENCE = 30
+PATIENCE = 30.0
 """Seconds to wait for another writer, or for a server."""
+YEARS = range(2000, 9000)
+"""What a clock may say. With others, the end of a lease could not be computed."""
 
 _metadata = MetaData()
 _campaigns = Table(
@@ -35,6 +39,8 @@ _events = Table(
     Column("kind", String),
     Column("actor", String),
     Column("body", JSON),
+    Column("number", Integer),
+    Column("hash", String),
 )
 
 
@@ -48,26 +54,47 @@ class Writer:
 
     def __init__(self, connection: Connection, campaign: str, at: str) -> None:
         self._connection, self._campaign, self._at = connection, campaign, at
+        self._last: Link | None = None
 
-    def events(self, after: int = 0) -> list[Recorded]:
-        """The events after the one of that number, including those appended in this transaction."""
+    def events(self, after: Recorded | None = None) -> list[Recorded]:
+        """The events after that one, or all, including those appended in this transaction."""
         return _read(self._connection, self._campaign, after)
 
-    def append(self, *events: Event, by: str = "") -> None:
-        """Add events, in this order, done by one person or, with "", by the program."""
-        if events:
-            rows = [
-                {"campaign": self._campaign, "at": self._at, "kind": one.kind, "actor": by, "body": one.as_body()}
-                for one in events
-            ]
-            self._connection.execute(_events.insert(), rows)
+    def append(self, *events: Event, by: str = "") -> Link:
+        """Add events, in this order, done by one person or, with "", by the program. Returns the last one's link."""
+        last, rows = self._last or _last(self._connection, self._campaign), []
+        for one in events:
+            body = one.as_body()
+            last = chain.after(last, 0, self._at, one.kind, by, serialised(body))
+            rows.append(
+                {"campaign": self._campaign, "at": self._at, "kind": one.kind, "actor": by, "body": body,
+                 "number": last.number, "hash": last.hash}
+            )  # fmt: skip
+        if rows:
+            self._connection.execute(insert(_events), rows)
+        self._last = last
+        return last
 
 
 class Ledger:
     """The events of campaigns, in an SQLite file (a path or ``sqlite:///file``) or ``postgresql://user@host/database``.
 
-    Opening it creates or migrates the tables. It is safe to use from several threads and processes at once. A
-    transaction that was not committed, for whatever reason, leaves no trace.
+    Opening it migrates the tables, and unless `create` is false makes those that are missing. What is read is checked:
+    the file by SQLite's `quick_check`, and every event against the chain (`ledger.chain`). It is safe to use from
+    several threads and processes at once, also after a fork. A transaction that was not committed, for whatever reason,
+    leaves no trace.
+
+    Parameters
+    ----------
+    url : str or path
+    create : bool
+        Whether tables that are missing may be made.
+    read_only : bool
+        Open an SQLite file that may not be written.
+    patience : float
+        Seconds to wait for another writer, before `LedgerBusy`.
+    now : callable
+        The clock.
 
     Examples
     --------
@@ -76,21 +103,28 @@ class Ledger:
     >>> ledger = Ledger(Path(tempfile.mkdtemp(), "ledger.sqlite"))
     >>> ledger.create("c", Settings(budget=10))
     >>> with ledger.writing("c") as write:
-    ...     write.append(Answered("7", "yes"), by="ann")
-    >>> [(recorded.id, recorded.actor, recorded.event) for recorded in ledger.events("c")]
+    ...     last = write.append(Answered("7", "yes"), by="ann")
+    >>> [(recorded.number, recorded.actor, recorded.event) for recorded in ledger.events("c")]
     [(1, 'ann', Answered(id='7', label='yes'))]
     >>> ledger.close()
     """
 
-    def __init__(self, url: str | Path | URL, *, now: Callable[[], datetime] = utc_now) -> None:
-        self.now = now
-        self._url = _checked(url)
+    def __init__(
+        self,
+        url: str | Path | URL,
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        patience: float | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.read_only, self._clock, self._process = read_only, now, os.getpid()
+        self._url = address(url)
         self._shown = self._url.render_as_string(hide_password=True)
         with self._errors():
-            self._engine = _engine(self._url)
+            self._engine = engine(self._url, PATIENCE if patience is None else patience, read_only=read_only)
         try:
-            with self._errors(), self._begin(writing=True) as connection:
-                migrate(connection, self._at, MIGRATIONS)
+            self._prepare(create=create)
         except BaseException:
             self.close()
             raise
@@ -104,6 +138,13 @@ class Ledger:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def now(self) -> datetime:
+        """What the clock says."""
+        time = self._clock()
+        if time.year not in YEARS:
+            raise StoreError(f"this machine's clock says {time:%Y-%m-%d}. Set it.")
+        return time
 
     def create(self, campaign: str, settings: Settings) -> None:
         """Add a campaign, with settings that never change."""
@@ -119,19 +160,25 @@ class Ledger:
     def settings(self, campaign: str) -> Settings:
         """The settings the campaign was created with."""
         with self._errors(), self._begin() as connection:
-            found = connection.execute(select(_campaigns.c.settings).where(_campaigns.c.id == campaign)).scalar()
-        if found is None:
+            found = connection.execute(select(cast(_campaigns.c.settings, Text)).where(_campaigns.c.id == campaign))
+            text = found.scalar()
+        if text is None:
             raise self._missing(campaign)
-        return Settings.from_record(found)
+        try:
+            return Settings.from_record(json.loads(text))
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            raise StoreError(f"the settings in the ledger {self._shown} are damaged. {RESTORE}") from None
 
-    def events(self, campaign: str, after: int = 0) -> list[Recorded]:
-        """The events after the one of that number, oldest first."""
+    def events(self, campaign: str, after: Recorded | None = None) -> list[Recorded]:
+        """The events after that one, or all, oldest first, each checked against the chain."""
         with self._errors(), self._begin() as connection:
             return _read(connection, campaign, after)
 
     @contextmanager
     def writing(self, campaign: str) -> Iterator[Writer]:
         """A transaction in which nobody else writes to the campaign. An exception inside it undoes it."""
+        if self.read_only:
+            raise StoreError(f"you may only read the ledger {self._shown}. Copy the folder, or ask its owner for more.")
         with self._errors(), self._begin(writing=True) as connection:
             # SQLite has one writer anyway. In PostgreSQL the campaign's row serves as the lock.
             row = select(_campaigns.c.id).where(_campaigns.c.id == campaign).with_for_update()
@@ -139,8 +186,30 @@ class Ledger:
                 raise self._missing(campaign)
             yield Writer(connection, campaign, self._at())
 
+    def _prepare(self, *, create: bool) -> None:
+        """Check the file, and run the migrations that are missing."""
+        with self._errors(), self._begin() as connection:
+            if connection.dialect.name == "sqlite":
+                said = connection.execute(text("PRAGMA quick_check(1)")).scalar()
+                if said != "ok":
+                    raise StoreError(f"the ledger {self._shown} is damaged: {str(said).splitlines()[-1]}. {RESTORE}")
+            wanted = missing(connection, MIGRATIONS)
+        if wanted == list(MIGRATIONS) and not create:
+            raise StoreError(f"{self._shown} holds no ledger. Check the store, or restore it from a copy.")
+        if wanted and self.read_only:
+            raise StoreError(
+                f"the ledger {self._shown} is of an earlier version, and you may only read it. Somebody who may write "
+                "must open it once."
+            )
+        if wanted:
+            with self._errors(), self._begin(writing=True) as connection:
+                migrate(connection, self._at, MIGRATIONS)
+
     @contextmanager
     def _begin(self, *, writing: bool = False) -> Iterator[Connection]:
+        if os.getpid() != self._process:  # after a fork: the connections are the other process's
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
         with self._engine.connect() as plain:
             connection = plain.execution_options(writing=writing)
             with connection.begin():
@@ -159,99 +228,46 @@ class Ledger:
             yield
         except (DBAPIError, PoolTimeout) as error:
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()
-            raise StoreError(f"the ledger {self._shown}: {cause[0] if cause else error}. {_remedy(cause)}") from error
+            kind, remedy = _judged(cause)
+            raise kind(f"the ledger {self._shown}: {cause[0] if cause else error}. {remedy}") from error
 
 
-def _checked(url: str | Path | URL) -> URL:
-    if isinstance(url, Path):
-        url = URL.create("sqlite", database=str(url.absolute()))
-    try:
-        found = make_url(url)
-    except ArgumentError:
-        found = None
-    kinds = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-    driver = None if found is None else kinds.get(found.drivername, kinds.get(found.drivername.split("+")[0]))
-    if found is None or driver is None:
-        shown = found.render_as_string(hide_password=True) if found is not None else repr(url)
-        raise InputError(f"store must be postgresql://user@host/database; got {shown}. Leave it out to keep a file.")
-    return found.set(drivername=driver)
+def _root(connection: Connection, campaign: str) -> Link:
+    c = _campaigns.c
+    found = connection.execute(select(c.at, cast(c.settings, Text)).where(c.id == campaign)).first()
+    return Link(0, 0, "") if found is None else chain.root(campaign, *found)
 
 
-def _engine(url: URL) -> Engine:
-    def serialise(value: Any) -> str:
-        return json.dumps(value, allow_nan=False, separators=(",", ":"))
-
-    try:
-        if url.get_backend_name() == "sqlite":
-            engine = create_engine(url, json_serializer=serialise, connect_args={"timeout": PATIENCE})
-            event.listen(engine, "connect", _prepare_sqlite)
-            event.listen(engine, "begin", _begin_sqlite)
-        else:
-            engine = create_engine(
-                url,
-                json_serializer=serialise,
-                pool_pre_ping=True,
-                isolation_level="READ COMMITTED",  # after waiting for the lock one must see what its holder wrote
-                connect_args={
-                    "connect_timeout": PATIENCE,
-                    "keepalives": 1,  # notice after 10 + 3 * 5 seconds that a server is gone
-                    "keepalives_idle": 10,
-                    "keepalives_interval": 5,
-                    "keepalives_count": 3,
-                    "tcp_user_timeout": 1000 * PATIENCE,
-                },
-            )
-            from unskew.campaigns.ledger.postgresql import Impatient  # psycopg may not be installed
-
-            event.listen(engine, "do_connect", lambda _, record, args, options: Impatient.connect(*args, **options))
-            event.listen(engine, "connect", _prepare_postgresql)
-    except (ImportError, NoSuchModuleError) as error:
-        raise InputError(f"a PostgreSQL store needs psycopg: {error}. Install unskew[postgresql].") from None
-    return engine
-
-
-def _prepare_sqlite(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun below, not by the driver
-    # When two connections switch a new file to WAL at once, SQLite refuses one of them immediately, whatever the
-    # timeout, because waiting could deadlock. So we wait here.
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").close()
-            break
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    # A transaction that reads first and writes later could only fail; one that begins as a writer waits for its turn.
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
-
-
-def _prepare_postgresql(connection: Any, _: Any) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = '{PATIENCE}s'")
-        cursor.execute(f"SET statement_timeout = '{PATIENCE + 5}s'")
-        # A client that hangs must not block all others.
-        cursor.execute("SET idle_in_transaction_session_timeout = '60s'")
-    connection.commit()
-
-
-def _read(connection: Connection, campaign: str, after: int) -> list[Recorded]:
+def _last(connection: Connection, campaign: str) -> Link:
+    """The link that the next event follows."""
     c = _events.c
-    found = select(c.id, c.at, c.kind, c.actor, c.body).where(c.campaign == campaign, c.id > after).order_by(c.id)
-    return [Recorded(id, at, actor, decode(kind, body)) for id, at, kind, actor, body in connection.execute(found)]
+    found = select(c.id, c.number, c.hash).where(c.campaign == campaign).order_by(c.id.desc()).limit(1)
+    row = connection.execute(found).first()
+    return _root(connection, campaign) if row is None else Link(*row)
 
 
-def _remedy(cause: list[str]) -> str:
+def _read(connection: Connection, campaign: str, after: Recorded | None) -> list[Recorded]:
+    c = _events.c
+    last = _root(connection, campaign) if after is None else Link(after.id, after.number, after.hash)
+    found = select(c.id, c.at, c.kind, c.actor, cast(c.body, Text), c.number, c.hash)
+    events = []
+    for id, at, kind, actor, body, number, hash in connection.execute(
+        found.where(c.campaign == campaign, c.id > last.id).order_by(c.id)
+    ):
+        last = chain.after(last, id, at, kind, actor, body)
+        if (number, hash) != (last.number, last.hash):
+            raise StoreError(f"event {last.number} of the ledger was changed, or one before it is lost. {RESTORE}")
+        events.append(Recorded(id, at, actor, decode(kind, body), last.number, last.hash))
+    return events
+
+
+def _judged(cause: list[str]) -> tuple[type[StoreError], str]:
+    """The kind of an error of the database, and what to do about it."""
     said = " ".join(cause).lower()
+    if any(word in said for word in ("locked", "lock timeout", "busy")):
+        return LedgerBusy, "Nothing was changed. Another process is writing; try again."
     for words, remedy in (
         (("full", "disk i/o", "no space", "too large"), "Nothing was changed. Make room on the disk and try again."),
-        (("locked", "lock timeout", "busy"), "Nothing was changed. Another process is writing; try again."),
         (("not a database", "malformed", "corrupt"), "Restore the file from a copy."),
         (("readonly", "read-only", "permission", "unable to open"), "Check that you may write to the folder."),
         (("append-only",), "Append a correction instead."),
@@ -262,5 +278,5 @@ def _remedy(cause: list[str]) -> str:
         (("password", "authentication", "role"), "Check user and password."),
     ):
         if any(word in said for word in words):
-            return remedy
-    return "Nothing was changed. Check the store and try again."
+            return StoreError, remedy
+    return StoreError, "Nothing was changed. Check the store and try again."

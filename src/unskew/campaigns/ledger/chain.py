@@ -1,0 +1,110 @@
+"""The chain of a campaign's events: each has a number, and a hash that covers it and the hash before it.
+
+An event that was changed, lost or slipped in breaks the chain, and so do settings that were changed. The number and
+the hash of the last event are also kept in a small file beside the ledger, so that events lost at the end are noticed.
+"""
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unskew.campaigns.ledger.events import Recorded
+from unskew.errors import StoreError
+
+RESTORE = "Restore the ledger from a copy."
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How far a chain has come: the last event's key in its table, its number in the campaign, and its hash."""
+
+    id: int
+    number: int
+    hash: str
+
+
+def root(campaign: str, at: str, settings: str) -> Link:
+    """Where the chain of a campaign begins. `settings` is the text that the ledger keeps.
+
+    >>> root("c", "2026-11-15T10:00:00+00:00", '{"budget":10}').hash[:8]
+    'aecb7a90'
+    """
+    return Link(0, 0, _hash(campaign, at, settings))
+
+
+def after(before: Link, id: int, at: str, kind: str, actor: str, body: str) -> Link:
+    """The link of the event that follows `before`. `body` is the text that the ledger keeps."""
+    number = before.number + 1
+    return Link(id, number, _hash(before.hash, number, at, kind, actor, body))
+
+
+def _hash(*parts: Any) -> str:
+    # Whatever a damaged ledger gives in place of a text has a hash too, and not the right one.
+    return hashlib.sha256(json.dumps(parts, default=repr).encode()).hexdigest()
+
+
+class Head:
+    """The last event, as a small file keeps it: at least this much was written.
+
+    The file is not flushed to the disk, so writing it takes no time. After a power failure it may be some events
+    behind. It is never ahead, because it is written after the events are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> head = Head(Path(tempfile.mkdtemp(), "ledger.head"))
+    >>> head.read()
+    >>> head.write(Link(id=12, number=9, hash=64 * "0"))
+    >>> head.read().number
+    9
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Link | None:
+        """What the file says; None if it is not there or damaged."""
+        try:
+            with open(self.path, "rb") as file:
+                line, _, sum = file.read(200).rstrip().rpartition(b" ")
+            number, hash = line.decode("ascii").split()
+            return Link(0, int(number), hash) if int(sum, 16) == zlib.crc32(line) else None
+        except (OSError, ValueError):
+            return None
+
+    def write(self, last: Link | Recorded) -> None:
+        """Keep the number and the hash. Where the file cannot be written, this does nothing: it is a second look."""
+        line = f"{last.number:020d} {last.hash}".encode()
+        text = line + b" %08x\n" % zlib.crc32(line)  # always as long, so that it can be replaced in one write
+        try:
+            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            try:
+                os.pwrite(file, text, 0)
+            finally:
+                os.close(file)
+        except OSError:
+            pass
+
+    def check(self, events: Sequence[Recorded]) -> None:
+        """Refuse a ledger that lacks events which were written. `events` are all it has."""
+        if not events:  # a campaign begins with one
+            raise StoreError(f"the ledger has no event of this campaign: all are lost. {RESTORE}")
+        known = self.read()
+        if known is None or known.number < 1:
+            return
+        found, lost = len(events), known.number - len(events)
+        if lost > 0:
+            raise StoreError(
+                f"the ledger ends with event {found}, and {known.number} were written: {lost} are missing. Restore it "
+                f"from a copy (ledger.sqlite-wal too, if there is one), or delete {self.path} to do without them."
+            )
+        if events[known.number - 1].hash != known.hash:
+            raise StoreError(
+                f"event {known.number} of the ledger is not the one that was written. {RESTORE} If this ledger is the "
+                f"right one, delete {self.path}."
+            )

@@ -1,0 +1,156 @@
+"""Connections to the two databases: SQLite, which is a file, and PostgreSQL, which is a server."""
+
+import json
+import re
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from unskew.errors import InputError
+
+KINDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+
+
+def address(url: str | Path | URL) -> URL:
+    """The address of a ledger: a file, or ``postgresql://user@host/database``. A password is moved to its own place."""
+    if isinstance(url, Path):
+        return URL.create("sqlite", database=str(url.absolute()))
+    try:
+        found = make_url(url)
+        driver = KINDS.get(found.drivername, KINDS.get(found.drivername.split("+")[0]))
+    except (ArgumentError, ValueError):  # not an address at all, or its port is not a number
+        driver = None
+    if driver is None:
+        raise _foreign(url)
+    if "@" in (found.host or ""):
+        raise InputError(f"in a store's address, @ in a name or password is written %40; got {hidden(str(url))}.")
+    if found.port is not None and not 0 < found.port < 65536:
+        raise InputError(f"the store's port must be 1 to 65535; got {found.port}. Correct it, or leave it out.")
+    given = found.query.get("password")
+    if given is not None:
+        found = found.difference_update_query(["password"])
+        found = found.set(password=found.password or (given if isinstance(given, str) else given[-1]))
+    return found.set(drivername=driver)
+
+
+def server(url: str) -> str:
+    """The address, if it is that of a server: a campaign that is kept in a file has it in its own folder."""
+    if address(url).get_backend_name() != "postgresql":
+        raise _foreign(url)
+    return url
+
+
+def holds_password(url: str) -> bool:
+    """Whether the address holds a password."""
+    return address(url).password is not None
+
+
+def _foreign(url: str | URL) -> InputError:
+    told = hidden(str(url))
+    return InputError(f"store must be postgresql://user@host/database; got {told}. Leave it out to keep a file.")
+
+
+def hidden(text: str) -> str:
+    """A mistyped address as it may be shown: without anything that could be a password.
+
+    >>> hidden("postgresql:/ann:se:cr@t@db/bank?sslmode=on&passwd=secret")
+    "'postgresql:/***@db/bank?***'"
+    """
+    start, _, rest = text.rpartition("@")
+    scheme = re.match(r"[a-z+]*:?/+", start)
+    shown = f"{scheme[0] if scheme else ''}***@{rest}" if start else rest
+    return repr(re.sub(r"\?.*", "?***", shown))
+
+
+def serialised(value: Any) -> str:
+    """JSON as the ledger keeps it."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
+    """An engine that waits for another writer, or for a server, for `patience` seconds."""
+    try:
+        return _sqlite(url, patience, read_only) if url.get_backend_name() == "sqlite" else _postgresql(url, patience)
+    except (ImportError, NoSuchModuleError) as error:
+        raise InputError(f"a PostgreSQL store needs psycopg: {error}. Install unskew[postgresql].") from None
+
+
+def _sqlite(url: URL, patience: float, read_only: bool) -> Engine:
+    if read_only:
+        path = Path(url.database or "")
+        wal = path.with_name(f"{path.name}-wal")
+        # Nobody here can write, and without a log of recent writes the file itself is all there is.
+        settled = not wal.exists() or not wal.stat().st_size
+        uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if settled else ''}"
+        found = create_engine(
+            "sqlite://",
+            creator=lambda: sqlite3.connect(uri, uri=True, timeout=patience, check_same_thread=False),
+            json_serializer=serialised,
+        )
+    else:
+        found = create_engine(url, json_serializer=serialised, connect_args={"timeout": patience})
+
+    def prepare(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions are begun below, not by the driver
+        if not read_only:
+            _use_wal(connection, patience)
+        for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
+            connection.execute(f"PRAGMA {pragma}").close()
+
+    event.listen(found, "connect", prepare)
+    event.listen(found, "begin", _begin_sqlite)
+    return found
+
+
+def _use_wal(connection: Any, patience: float) -> None:
+    # When two connections switch a new file to WAL at once, SQLite refuses one of them immediately, whatever the
+    # timeout, because waiting could deadlock. So we wait here.
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").close()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A transaction that reads first and writes later could only fail; one that begins as a writer waits for its turn.
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
+
+
+def _postgresql(url: URL, patience: float) -> Engine:
+    found = create_engine(
+        url,
+        json_serializer=serialised,
+        pool_pre_ping=True,
+        isolation_level="READ COMMITTED",  # after waiting for the lock one must see what its holder wrote
+        connect_args={
+            "connect_timeout": max(2, round(patience)),
+            "keepalives": 1,  # notice after 10 + 3 * 5 seconds that a server is gone
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": round(1000 * patience),
+        },
+    )
+    from unskew.campaigns.ledger.postgresql import Impatient  # psycopg may not be installed
+
+    def prepare(connection: Any, _: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{round(1000 * patience)}ms'")
+            cursor.execute(f"SET statement_timeout = '{round(1000 * patience) + 5000}ms'")
+            # A client that hangs must not block all others.
+            cursor.execute("SET idle_in_transaction_session_timeout = '60s'")
+        connection.commit()
+
+    event.listen(found, "do_connect", lambda _, record, args, options: Impatient.connect(*args, **options))
+    event.listen(found, "connect", prepare)
+    return found

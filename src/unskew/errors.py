@@ -27,6 +27,10 @@ class StoreError(UnskewError):
     """A file or database that holds a campaign cannot be read or written. Its earlier content is unchanged."""
 
 
+class LedgerBusy(StoreError):
+    """Another process wrote to the ledger for longer than one wanted to wait. Nothing was changed; try again."""
+
+
 def unknown(kind: str, name: object, choices: Iterable[str]) -> InputError:
     """The error for a name that is not one of `choices`; it suggests the nearest choice.
 

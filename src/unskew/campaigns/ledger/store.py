@@ -17,9 +17,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate
 from unskew.campaigns.ledger.settings import Settings
-from unskew.errors import InputError, StoreError
+from unskew.errors import InputError, LedgerBusy, StoreError
 
-PATIENCE = 30
+PATIENCE = 30.0
 """Seconds to wait for another writer, or for a server."""
 
 _metadata = MetaData()
@@ -67,7 +67,8 @@ class Ledger:
     """The events of campaigns, in an SQLite file (a path or ``sqlite:///file``) or ``postgresql://user@host/database``.
 
     Opening it creates or migrates the tables. It is safe to use from several threads and processes at once. A
-    transaction that was not committed, for whatever reason, leaves no trace.
+    transaction that was not committed, for whatever reason, leaves no trace. `patience` is the number of seconds to
+    wait for another writer; then `LedgerBusy` is raised.
 
     Examples
     --------
@@ -82,12 +83,14 @@ class Ledger:
     >>> ledger.close()
     """
 
-    def __init__(self, url: str | Path | URL, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self, url: str | Path | URL, *, now: Callable[[], datetime] = utc_now, patience: float = PATIENCE
+    ) -> None:
         self.now = now
         self._url = _checked(url)
         self._shown = self._url.render_as_string(hide_password=True)
         with self._errors():
-            self._engine = _engine(self._url)
+            self._engine = _engine(self._url, patience)
         try:
             with self._errors(), self._begin(writing=True) as connection:
                 migrate(connection, self._at, MIGRATIONS)
@@ -159,7 +162,8 @@ class Ledger:
             yield
         except (DBAPIError, PoolTimeout) as error:
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()
-            raise StoreError(f"the ledger {self._shown}: {cause[0] if cause else error}. {_remedy(cause)}") from error
+            kind = LedgerBusy if _busy(getattr(error, "orig", None)) else StoreError
+            raise kind(f"the ledger {self._shown}: {cause[0] if cause else error}. {_remedy(cause)}") from error
 
 
 def _checked(url: str | Path | URL) -> URL:
@@ -177,13 +181,13 @@ def _checked(url: str | Path | URL) -> URL:
     return found.set(drivername=driver)
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, patience: float) -> Engine:
     def serialise(value: Any) -> str:
         return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
     try:
         if url.get_backend_name() == "sqlite":
-            engine = create_engine(url, json_serializer=serialise, connect_args={"timeout": PATIENCE})
+            engine = create_engine(url, json_serializer=serialise, connect_args={"timeout": patience})
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
         else:
@@ -193,18 +197,18 @@ def _engine(url: URL) -> Engine:
                 pool_pre_ping=True,
                 isolation_level="READ COMMITTED",  # after waiting for the lock one must see what its holder wrote
                 connect_args={
-                    "connect_timeout": PATIENCE,
+                    "connect_timeout": int(PATIENCE),
                     "keepalives": 1,  # notice after 10 + 3 * 5 seconds that a server is gone
                     "keepalives_idle": 10,
                     "keepalives_interval": 5,
                     "keepalives_count": 3,
-                    "tcp_user_timeout": 1000 * PATIENCE,
+                    "tcp_user_timeout": int(1000 * PATIENCE),
                 },
             )
             from unskew.campaigns.ledger.postgresql import Impatient  # psycopg may not be installed
 
             event.listen(engine, "do_connect", lambda _, record, args, options: Impatient.connect(*args, **options))
-            event.listen(engine, "connect", _prepare_postgresql)
+            event.listen(engine, "connect", lambda connection, _: _prepare_postgresql(connection, patience))
     except (ImportError, NoSuchModuleError) as error:
         raise InputError(f"a PostgreSQL store needs psycopg: {error}. Install unskew[postgresql].") from None
     return engine
@@ -232,13 +236,21 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
 
 
-def _prepare_postgresql(connection: Any, _: Any) -> None:
+def _prepare_postgresql(connection: Any, patience: float) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = '{PATIENCE}s'")
-        cursor.execute(f"SET statement_timeout = '{PATIENCE + 5}s'")
+        cursor.execute(f"SET lock_timeout = {max(1, int(1000 * patience))}")
+        cursor.execute(f"SET statement_timeout = {int(1000 * (patience + 5))}")
         # A client that hangs must not block all others.
         cursor.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()
+
+
+def _busy(cause: Any) -> bool:
+    """Whether the wait for another writer ran out, as SQLite or PostgreSQL says it."""
+    return (
+        getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+        or getattr(cause, "sqlstate", None) == "55P03"  # lock_not_available
+    )
 
 
 def _read(connection: Connection, campaign: str, after: int) -> list[Recorded]:

@@ -1,6 +1,6 @@
 """A campaign: rows are asked for, handed out, answered and learned from, by many people at once."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from html import escape
 from pathlib import Path
@@ -13,8 +13,8 @@ from unskew.campaigns.ledger.people import checked_name, checked_role, holder, n
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, State
 from unskew.campaigns.ledger.status import Status, room, status_of
-from unskew.campaigns.ledger.store import Ledger, utc_now
-from unskew.campaigns.rounds import Rounds
+from unskew.campaigns.ledger.store import PATIENCE, Ledger, utc_now
+from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, judge, lines_of
 from unskew.errors import InputError
 
@@ -113,13 +113,13 @@ class Campaign:
         return cls.open(dir, now=now)
 
     @classmethod
-    def open(cls, dir: Path | str, *, now: Callable[[], datetime] = utc_now) -> Self:
-        """Come back to a campaign."""
+    def open(cls, dir: Path | str, *, now: Callable[[], datetime] = utc_now, patience: float = PATIENCE) -> Self:
+        """Come back to a campaign. `patience` is how many seconds to wait for other writers before `LedgerBusy`."""
         folder = Folder(dir)
         marker = folder.identify()
         if marker["store"] is None and not folder.ledger.exists():
             raise InputError(f"{folder.ledger} is missing. Copy it from where the campaign was made.")
-        ledger = Ledger(folder.store(marker["store"]), now=now)
+        ledger = Ledger(folder.store(marker["store"]), now=now, patience=patience)
         try:
             return cls(folder, ledger, marker["campaign"], ledger.settings(marker["campaign"]))
         except BaseException:
@@ -180,9 +180,12 @@ class Campaign:
         """
         return self._rounds.ask(n, by)
 
-    def hand_out(self, n: int, *, by: str) -> list[Row]:
-        """Like `ask`, but only rows that are planned already: quick, and perhaps none."""
-        return self._rounds.hand_out(n, by)[0]
+    def hand_out(self, n: int, *, by: str, fit: Fit = list) -> list[Row]:
+        """Like `ask`, but only rows that are planned already: quick, and perhaps none.
+
+        Of the rows there are, only those that `fit` returns are handed out.
+        """
+        return self._rounds.hand_out(n, by, fit)[0]
 
     def plan(self, k: int) -> bool:
         """Plan a round of k rows, or of as many as the budget and the pool still allow; False if that is none."""
@@ -205,15 +208,20 @@ class Campaign:
         """
         return self.tell_lines(lines_of(answers), by=by, force_correct=force_correct)
 
-    def tell_lines(self, lines: Sequence[Line | Unread], *, by: str, force_correct: bool = False) -> Told:
-        """Like `tell`, for lines (number, id, label) of a file. A line that could not be read is a problem as well."""
-        with self._live.writing() as write:
-            return self._take_in(write, lines, by, force_correct)
+    def tell_lines(
+        self, lines: Sequence[Line | Unread], *, by: str, force_correct: bool = False, only_given: bool = False
+    ) -> Told:
+        """Like `tell`, for lines (number, id, label) of a file. A line that could not be read is a problem as well.
 
-    def exchange(self, lines: Sequence[Line], n: int, *, by: str) -> tuple[Told, list[Row]]:
-        """`tell_lines`, then `hand_out`, in one transaction: answers in, the next rows out."""
+        With `only_given`, `by` may answer only rows that were handed to `by`, now or earlier.
+        """
         with self._live.writing() as write:
-            return self._take_in(write, lines, by), self._rounds.give(write, n, by)[0]
+            return self._take_in(write, lines, by, force_correct, only_given)
+
+    def exchange(self, lines: Sequence[Line], n: int, *, by: str, fit: Fit = list) -> tuple[Told, list[Row]]:
+        """`tell_lines` with `only_given`, then `hand_out`, in one transaction: answers in, the next rows out."""
+        with self._live.writing() as write:
+            return self._take_in(write, lines, by, only_given=True), self._rounds.give(write, n, by, fit)[0]
 
     def answer(self, id: str, label: Label, *, by: str) -> Told:
         """Take in one answer."""
@@ -250,18 +258,20 @@ class Campaign:
             return state.rows[wanted]
 
     def _take_in(
-        self, write: Transaction, lines: Sequence[Line | Unread], by: str, force_correct: bool = False
+        self,
+        write: Transaction,
+        lines: Sequence[Line | Unread],
+        by: str,
+        force_correct: bool = False,
+        only_given: bool = False,
     ) -> Told:
         checked_name(by)
         events, told = judge(
-            write.state, lines, self.settings.classes, actor=by, now=self.ledger.now(), in_pool=self._in_pool,
-            force_correct=force_correct,
+            write.state, lines, self.settings.classes, actor=by, now=self.ledger.now(), force_correct=force_correct,
+            only_given=only_given,
         )  # fmt: skip
         write.append(*events, by=by)
         return told
-
-    def _in_pool(self, ids: Collection[str]) -> set[str]:
-        return self.folder.in_pool(ids, self.settings.id, self.settings.pool_rows)
 
     # Learning
 

@@ -119,7 +119,7 @@ def test_problems_of_reading_and_of_judging_are_listed_together(campaign: Campai
     ]
     with pytest.raises(Rejected) as refused:
         campaign.tell_lines(answers(export), by="ann")
-    wanted = ["unknown id", "answered '0' and '1'", "must be '0' or '1'", "submitted without a class"]
+    wanted = ["never asked for", "answered '0' and '1'", "must be '0' or '1'", "submitted without a class"]
     assert [item for item, _ in refused.value.problems] == [1, 2, 3, 4]
     assert all(words in told for words, (_, told) in zip(wanted, refused.value.problems, strict=True))
     assert campaign.ledger.events(campaign.id) == before

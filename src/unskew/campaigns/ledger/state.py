@@ -137,6 +137,8 @@ class State:
     people: dict[str, Person] = field(default_factory=dict)
     done: dict[str, list[str]] = field(default_factory=dict)
     """The ids that each annotator answered or skipped and may still take back, latest last."""
+    given: dict[str, set[str]] = field(default_factory=dict)
+    """The ids that were ever handed to each person."""
     spent: int = 0
     """The number of rows answered."""
     skipped: int = 0
@@ -242,6 +244,7 @@ class State:
 
     def _lease(self, row: Row, actor: str, until: datetime) -> None:
         self._put(replace(row, status=RowStatus.LEASED, holder=actor, lease_until=until))
+        self.given.setdefault(actor, set()).add(row.id)
 
     def _finish(self, row: Row, label: str | None, recorded: Recorded) -> None:
         status = RowStatus.SKIPPED if label is None else RowStatus.ANSWERED

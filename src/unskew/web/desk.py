@@ -1,46 +1,50 @@
 """What annotators do. Each request is one short transaction and never fits a model."""
 
 from dataclasses import asdict
-from threading import Lock
 from typing import Any
 
 from unskew.campaigns import Campaign, Row, State
 from unskew.web import show
 from unskew.web.models import Answer, Hand, Left, RowShown, Shown, Supply, Taken
 
+REPLY = 1 << 20
+"""The most bytes of rows in a reply. A row that is larger is sent alone."""
+
 
 class Desk:
-    """Hands out rows and takes in answers. Only one thread at a time may use a campaign's state, hence the lock."""
+    """Hands out rows and takes in answers. Only one thread at a time may use it: `Turns` sees to that."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
-        self.lock = Lock()
 
     def who(self, token: str) -> tuple[str, Any] | None:
-        with self.lock:
-            return self.campaign.who(token)
+        return self.campaign.who(token)
 
     def ask(self, by: str, n: int) -> Hand:
         """Rows for `by`: those already held, and more up to n."""
-        with self.lock:
-            return self._hand(by, self.campaign.hand_out(n, by=by))
+        return self._hand(by, self.campaign.hand_out(n, by=by, fit=self._fit))
 
     def tell(self, by: str, answers: list[Answer], n: int) -> Taken:
         """Take in answers, all or none, and hand out the next rows."""
         lines = [(k, one.id, one.label) for k, one in enumerate(answers, 1)]
-        with self.lock:
-            if n:
-                told, rows = self.campaign.exchange(lines, n, by=by)
-                hand = self._hand(by, rows)
-            else:
-                told, hand = self.campaign.tell_lines(lines, by=by), None
+        if n:
+            told, rows = self.campaign.exchange(lines, n, by=by, fit=self._fit)
+            hand = self._hand(by, rows)
+        else:
+            told, hand = self.campaign.tell_lines(lines, by=by, only_given=True), None
         return Taken(answered=told.answered, skipped=told.skipped, repeated=told.repeated, work=hand)
 
     def undo(self, by: str, id: str, n: int) -> Hand:
         """Take back the last answer if it was to row `id`. Repeating this does no harm."""
-        with self.lock:
-            self.campaign.undo(id, by=by)
-            return self._hand(by, self.campaign.hand_out(n, by=by))
+        self.campaign.undo(id, by=by)
+        return self.ask(by, n)
+
+    def revoke(self, name: str) -> bool:
+        """End somebody's access; False if they have none."""
+        found = name in self.campaign.state.people
+        if found:
+            self.campaign.revoke(name)
+        return found
 
     def supply(self, state: State) -> Supply:
         """Why there is no row to hand out."""
@@ -61,6 +65,15 @@ class Desk:
             ),
             last=state.undoable(by),
         )
+
+    def _fit(self, rows: list[Row]) -> list[Row]:
+        """The first of the rows, as many as fit into a reply, and at least one."""
+        size = 0
+        for k, row in enumerate(rows):
+            size += len(self._shown(row).model_dump_json().encode())
+            if k and size > REPLY:
+                return rows[:k]
+        return rows
 
     def _shown(self, row: Row) -> RowShown:
         named = self.campaign.settings.id  # the page shows it elsewhere

@@ -1,14 +1,23 @@
-"""A page for each test, and clients of it."""
+"""A page for each test, clients of it, and a browser."""
 
 import contextlib
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Page as Tab
 
 from web_page import Page, begin, serving
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +54,39 @@ def client(page: Page) -> Iterator[Callable[..., httpx.Client]]:
             return client
 
         yield make
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not Path(CHROMIUM).exists():
+        missing = f"{CHROMIUM} is not installed (Debian: apt install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, page: Page) -> Iterator[Callable[..., Tab]]:
+    """Somebody opens their link in a browser of their own. Errors of the page's scripts fail the test."""
+    contexts: list[BrowserContext] = []
+    troubles: list[str] = []
+
+    def open_link(name: str | None, **how: object) -> Tab:
+        context = browser.new_context(**how)  # type: ignore[arg-type]
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        tab.on("console", lambda said: troubles.append(said.text) if "Security Policy" in said.text else None)
+        tab.goto(page.link(name))
+        tab.wait_for_url("**/progress" if name is None else "**/label")
+        return tab
+
+    yield open_link
+    for context in contexts:
+        context.close()
+    assert troubles == []

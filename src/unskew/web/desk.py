@@ -1,6 +1,5 @@
 """What annotators do. Each request is one short transaction and never fits a model."""
 
-from dataclasses import asdict
 from typing import Any
 
 from unskew.campaigns import Campaign, Row, State
@@ -22,14 +21,17 @@ class Desk:
 
     def ask(self, by: str, n: int) -> Hand:
         """Rows for `by`: those already held, and more up to n."""
-        return self._hand(by, self.campaign.hand_out(n, by=by, fit=self._fit))
+        shown: list[RowShown] = []
+        self.campaign.hand_out(n, by=by, fit=lambda rows: self._fit(rows, shown))
+        return self._hand(by, shown)
 
     def tell(self, by: str, answers: list[Answer], n: int) -> Taken:
         """Take in answers, all or none, and hand out the next rows."""
         lines = [(k, one.id, one.label) for k, one in enumerate(answers, 1)]
         if n:
-            told, rows = self.campaign.exchange(lines, n, by=by, fit=self._fit)
-            hand = self._hand(by, rows)
+            shown: list[RowShown] = []
+            told, _ = self.campaign.exchange(lines, n, by=by, fit=lambda rows: self._fit(rows, shown))
+            hand = self._hand(by, shown)
         else:
             told, hand = self.campaign.tell_lines(lines, by=by, only_given=True), None
         return Taken(answered=told.answered, skipped=told.skipped, repeated=told.repeated, work=hand)
@@ -52,12 +54,12 @@ class Desk:
             return "choosing"
         return "others" if state.open else "done"
 
-    def _hand(self, by: str, rows: list[Row]) -> Hand:
+    def _hand(self, by: str, rows: list[RowShown]) -> Hand:
         state = self.campaign.refresh()
         batch = state.batches[rows[0].round - 1].ids if rows else []
         return Hand(
             stand="rows" if rows else self.supply(state),
-            rows=[self._shown(row) for row in rows],
+            rows=rows,
             left=Left(
                 budget=max(0, state.budget - state.spent),
                 round=sum(id in state.open for id in batch),
@@ -66,17 +68,20 @@ class Desk:
             last=state.undoable(by),
         )
 
-    def _fit(self, rows: list[Row]) -> list[Row]:
-        """The first of the rows, as many as fit into a reply, and at least one."""
+    def _fit(self, rows: list[Row], shown: list[RowShown]) -> list[Row]:
+        """The first of the rows, as many as fit into a reply, and at least one. They are added to `shown`."""
         size = 0
-        for k, row in enumerate(rows):
-            size += len(self._shown(row).model_dump_json().encode())
-            if k and size > REPLY:
-                return rows[:k]
-        return rows
+        for row in rows:
+            next = self._shown(row)
+            size += len(next.model_dump_json().encode())
+            if shown and size > REPLY:
+                break
+            shown.append(next)
+        return rows[: len(shown)]
 
     def _shown(self, row: Row) -> RowShown:
         named = self.campaign.settings.id  # the page shows it elsewhere
         fields = show.fields({column: value for column, value in row.values.items() if column != named})
+        shown = [Shown.model_validate(field) for field in fields]
         values = {column: show.cut(value) for column, value in row.values.items()}
-        return RowShown(id=row.id, round=row.round, values=values, fields=[Shown(**asdict(field)) for field in fields])
+        return RowShown(id=row.id, round=row.round, values=values, fields=shown)

@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
+import httpx
 import numpy as np
 import polars as pl
 import uvicorn
@@ -21,15 +22,18 @@ from fastapi import FastAPI
 
 from unskew.campaigns import Campaign
 from unskew.web.app import create_app
-from unskew.web.limits import Limits
+from unskew.web.limits import Guard, Limits
 from unskew.web.planner import Outlook, Planner
 from unskew.web.server import configured
+from unskew.web.turns import LEDGER
 
 PICTURE = (
     "data:image/svg+xml;utf8,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 60 30'>"
     "<rect width='60' height='30' fill='teal'/></svg>"
 )
-FREE = Limits(person_rate=1e6, person_burst=10**6, address_rate=1e6, address_burst=10**6)
+FREE = Limits(
+    person_rate=1e6, person_burst=10**6, person_most=10**6, address_rate=1e6, address_burst=10**6, address_most=10**6
+)  # fmt: skip
 """Limits that tests do not run into."""
 PATIENCE = 60.0
 """Seconds after which a test stops waiting, and fails."""
@@ -132,7 +136,7 @@ def begin(folder: Path, *, budget: int = 12, pool: int = 200, lease: timedelta =
 
 @contextlib.contextmanager
 def application(dir: Path, limits: Limits = FREE) -> Iterator[FastAPI]:
-    with Campaign.open(dir) as campaign, Campaign.open(dir) as thinking:
+    with Campaign.open(dir, patience=LEDGER) as campaign, Campaign.open(dir) as thinking:
         yield create_app(campaign, InThread(thinking), name="Loans", admin="grace", limits=limits)
 
 
@@ -144,6 +148,13 @@ class Page:
     app: FastAPI
     campaign: Campaign
     tokens: dict[str, str] = field(default_factory=dict)
+
+    def in_flight(self) -> int:
+        """The number of requests whose answers have not left yet."""
+        guard = self.app.middleware_stack
+        while not isinstance(guard, Guard):
+            guard = guard.app  # type: ignore[union-attr]
+        return guard.at_once.total()
 
     def link(self, name: str | None = None) -> str:
         """A link for an annotator, or the administrator's."""
@@ -172,3 +183,39 @@ def serving(dir: Path, limits: Limits = FREE) -> Iterator[Page]:
             server.should_exit = True
             thread.join(PATIENCE)
             assert not thread.is_alive(), "the server does not stop"
+
+
+def connect(page: Page, receive: int = 0) -> socket.socket:
+    """A bare connection. With `receive`, the system keeps only about that many bytes of what arrives."""
+    host, _, port = page.address.removeprefix("http://").partition(":")
+    opened = socket.socket()
+    if receive:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+    opened.settimeout(30)
+    opened.connect((host, int(port)))
+    return opened
+
+
+@contextlib.contextmanager
+def occupied(page: Page) -> Iterator[None]:
+    """Work on the campaign that takes long."""
+    free = threading.Event()
+    page.app.state.turns._thread.submit(free.wait)
+    try:
+        yield
+    finally:
+        free.set()
+
+
+def rows(client: httpx.Client, n: int = 1) -> dict:
+    """Work, waited for while the next rows are being chosen."""
+    for _ in range(200):
+        work = client.post("/api/ask", json={"n": n}).raise_for_status().json()
+        if work["stand"] != "choosing":
+            return work
+        time.sleep(0.05)
+    raise AssertionError("no rows came")
+
+
+def tell(client: httpx.Client, id: str, label: str | None, ask: int = 0) -> httpx.Response:
+    return client.post("/api/tell", json={"answers": [{"id": id, "label": label}], "ask": ask})

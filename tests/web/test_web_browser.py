@@ -1,74 +1,21 @@
 """The page in a real browser, used as a person would: by keyboard, by two at once, on a phone, off the network."""
 
 import contextlib
-import os
 import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
 
 from web_page import PATIENCE, Page, begin, serving
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
 BUDGET = 12
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if not Path(CHROMIUM).exists():
-        missing = f"{CHROMIUM} is not installed (Debian: apt install chromium)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return begin(tmp_path_factory.mktemp("campaign"), budget=BUDGET)
-
-
-@pytest.fixture
-def page(prepared: Path, tmp_path: Path) -> Iterator[Page]:
-    with serving(shutil.copytree(prepared, tmp_path / "loans")) as page:
-        yield page
-
-
-@pytest.fixture
-def visit(browser: Browser, page: Page) -> Iterator[Callable[..., Tab]]:
-    """Somebody opens their link in a browser of their own. Errors of the page's scripts fail the test."""
-    contexts: list[BrowserContext] = []
-    troubles: list[str] = []
-
-    def open_link(name: str | None, **how: object) -> Tab:
-        context = browser.new_context(**how)  # type: ignore[arg-type]
-        context.set_default_timeout(15_000)
-        contexts.append(context)
-        tab = context.new_page()
-        tab.on("pageerror", lambda error: troubles.append(str(error)))
-        tab.on("console", lambda said: troubles.append(said.text) if "Security Policy" in said.text else None)
-        tab.goto(page.link(name))
-        tab.wait_for_url("**/progress" if name is None else "**/label")
-        return tab
-
-    yield open_link
-    for context in contexts:
-        context.close()
-    assert troubles == []
 
 
 def row(tab: Tab) -> str:

@@ -16,7 +16,7 @@ from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, State
 from unskew.campaigns.ledger.status import Status, room, status_of
 from unskew.campaigns.ledger.store import Ledger, utc_now
-from unskew.campaigns.rounds import Rounds
+from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, judge, lines_of
 from unskew.errors import InputError, StoreError
 
@@ -199,9 +199,12 @@ class Campaign:
         """
         return self._rounds.ask(n, by)
 
-    def hand_out(self, n: int, *, by: str) -> list[Row]:
-        """Like `ask`, but only rows that are planned already: quick, and perhaps none."""
-        return self._rounds.hand_out(n, by)[0]
+    def hand_out(self, n: int, *, by: str, fit: Fit = list) -> list[Row]:
+        """Like `ask`, but only rows that are planned already: quick, and perhaps none.
+
+        Of the rows there are, only those that `fit` returns are handed out.
+        """
+        return self._rounds.hand_out(n, by, fit)[0]
 
     def plan(self, k: int) -> bool:
         """Plan a round of k rows, or of as many as the budget and the pool still allow; False if that is none."""
@@ -224,15 +227,20 @@ class Campaign:
         """
         return self.tell_lines(lines_of(answers), by=by, force_correct=force_correct)
 
-    def tell_lines(self, lines: Sequence[Line | Unread], *, by: str, force_correct: bool = False) -> Told:
-        """Like `tell`, for lines (number, id, label) of a file. A line that could not be read is a problem as well."""
-        with self._live.writing() as write:
-            return self._take_in(write, lines, by, force_correct)
+    def tell_lines(
+        self, lines: Sequence[Line | Unread], *, by: str, force_correct: bool = False, only_given: bool = False
+    ) -> Told:
+        """Like `tell`, for lines (number, id, label) of a file. A line that could not be read is a problem as well.
 
-    def exchange(self, lines: Sequence[Line], n: int, *, by: str) -> tuple[Told, list[Row]]:
-        """`tell_lines`, then `hand_out`, in one transaction: answers in, the next rows out."""
+        With `only_given`, `by` may answer only rows that were handed to `by`, now or earlier.
+        """
         with self._live.writing() as write:
-            return self._take_in(write, lines, by), self._rounds.give(write, n, by)[0]
+            return self._take_in(write, lines, by, force_correct, only_given)
+
+    def exchange(self, lines: Sequence[Line], n: int, *, by: str, fit: Fit = list) -> tuple[Told, list[Row]]:
+        """`tell_lines` with `only_given`, then `hand_out`, in one transaction: answers in, the next rows out."""
+        with self._live.writing() as write:
+            return self._take_in(write, lines, by, only_given=True), self._rounds.give(write, n, by, fit)[0]
 
     def answer(self, id: str, label: Label, *, by: str) -> Told:
         """Take in one answer."""
@@ -269,12 +277,18 @@ class Campaign:
             return state.rows[wanted]
 
     def _take_in(
-        self, write: Transaction, lines: Sequence[Line | Unread], by: str, force_correct: bool = False
+        self,
+        write: Transaction,
+        lines: Sequence[Line | Unread],
+        by: str,
+        force_correct: bool = False,
+        only_given: bool = False,
     ) -> Told:
         checked_name(by)
         events, told = judge(
-            write.state, lines, self.settings.classes, actor=by, now=self.ledger.now(), force_correct=force_correct
-        )
+            write.state, lines, self.settings.classes, actor=by, now=self.ledger.now(), force_correct=force_correct,
+            only_given=only_given,
+        )  # fmt: skip
         write.append(*events, by=by)
         return told
 

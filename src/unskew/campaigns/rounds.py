@@ -1,5 +1,6 @@
 """Rounds of a campaign: planned, handed out row by row, closed."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
 from numbers import Integral
@@ -18,6 +19,9 @@ from unskew.errors import InputError, NoRandomLabel, StoreError
 if TYPE_CHECKING:
     from unskew.campaigns.learning.fitting import Fitting
     from unskew.estimation.population import PopulationEstimate
+
+Fit = Callable[[list[Row]], list[Row]]
+"""Says which of the rows that somebody could have are handed out: for instance, as many as a reply can hold."""
 
 
 class Rounds:
@@ -56,15 +60,15 @@ class Rounds:
             if not missing:
                 return given
 
-    def hand_out(self, n: int, by: str) -> tuple[list[Row], int]:
+    def hand_out(self, n: int, by: str, fit: Fit = list) -> tuple[list[Row], int]:
         with self.live.writing() as write:
-            return self.give(write, n, by)
+            return self.give(write, n, by, fit)
 
-    def give(self, write: Transaction, n: int, by: str) -> tuple[list[Row], int]:
+    def give(self, write: Transaction, n: int, by: str, fit: Fit = list) -> tuple[list[Row], int]:
         """Lease up to n rows. The rows, and the number of rows that should be planned to get to n."""
         _check(n, by)
         now, state = self.ledger.now(), write.state
-        ids = [row.id for row in state.available(by, now)[:n]]
+        ids = [row.id for row in fit(state.available(by, now)[:n])]
         stale = [id for id in ids if not self._fresh(state.rows[id], by, now)]
         if stale:
             write.append(Leased(tuple(stale), now + self.lease), by=by)
@@ -80,7 +84,9 @@ class Rounds:
 
     def _fresh(self, row: Row, by: str, now: datetime) -> bool:
         """Whether `by` holds the row, with at least half of the lease left."""
-        return row.held_by(by) and row.lease_until is not None and row.lease_until - now >= self.lease / 2
+        if not row.held_by(by) or row.expired(now) or row.lease_until is None:
+            return False
+        return row.lease_until - now >= self.lease / 2
 
     def plan(self, k: int) -> bool:
         with self.folder.planning():

@@ -1,6 +1,6 @@
 """Answers as they come in: which are new, which repeat what is known, and what is wrong with the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from numbers import Integral
@@ -44,8 +44,8 @@ class Rejected(UnskewError):
 
     `conflicts` says whether some of them differ from answers given before, which `force_correct` would overwrite.
 
-    >>> print(Rejected([(2, "row '17' was never asked for."), (5, "label 'x' is not a class. Correct it.")]))
-    2 problems, nothing was changed. Line 2: row '17' was never asked for. Line 5: label 'x' is not a class. Correct it.
+    >>> print(Rejected([(2, "row '17' is not known. Fix it."), (5, "label 'x' is not a class. Fix it.")]))
+    2 problems, nothing was changed. Line 2: row '17' is not known. Fix it. Line 5: label 'x' is not a class. Fix it.
     """
 
     def __init__(self, problems: Sequence[tuple[int | None, str]], *, conflicts: bool = False) -> None:
@@ -90,20 +90,27 @@ def judge(
     actor: str,
     now: datetime,
     force_correct: bool = False,
+    only_given: bool = False,
 ) -> tuple[list[Event], Told]:
-    """The events that take in what `actor` said. If one line cannot be taken, `Rejected` lists every problem."""
+    """The events that take in what `actor` said. If one line cannot be taken, `Rejected` lists every problem.
+
+    With `only_given`, an answer counts only for rows that were handed to `actor`, now or earlier. The problems of all
+    other rows are worded alike, and say nothing of what others hold or answered.
+    """
     problems: list[tuple[int | None, str]] = [(one.line, one.problem) for one in lines if isinstance(one, Unread)]
     answers = [one for one in lines if not isinstance(one, Unread)]
     events: list[Event] = []
     first: dict[str, tuple[int | None, str | None]] = {}
     repeated, conflicts, places = 0, False, state.left
+    known: Collection[str] = state.given.get(actor, ()) if only_given else state.rows
     for line, written, text in answers:
-        id = written if written in state.rows else written.strip()
-        label = None if text is None else canonical(text, classes)
-        row = state.rows.get(id)
-        if row is None:
-            problems.append((line, f"row {id!r} was never asked for. Answer only rows that were handed out."))
-        elif text is not None and label is None:
+        id = written if written in known else written.strip()
+        if id not in known:
+            told = "given to you" if only_given else "asked for"
+            problems.append((line, f"row {written!r} was never {told}. Answer only rows that were."))
+            continue
+        row, label = state.rows[id], None if text is None else canonical(text, classes)
+        if text is not None and label is None:
             told = f"label {text!r} of row {id!r} must be {classes[0]!r} or {classes[1]!r}. Correct it."
             problems.append((line, told))
         elif id in first and first[id][1] != label:
@@ -112,7 +119,11 @@ def judge(
             if before is None:
                 told = f"row {id!r} has two answers, {_shown(earlier)} and {_shown(label)}. Keep one."
             problems.append((line, told))
-        elif id in first or _says(row, label) or (label is None and _held_by_another(row, actor, now)):
+        elif id in first:
+            repeated += 1
+        elif only_given and _taken(row, label, actor, places):
+            problems.append((line, f"row {written!r} was answered meanwhile. Go on with the next."))
+        elif _says(row, label) or (label is None and _held_by_another(row, actor, now)):
             repeated += 1
         elif row.done and not (force_correct or _skipped_by_another(row, actor)):
             conflicts = True
@@ -135,6 +146,12 @@ def judge(
 def _says(row: Row, label: str | None) -> bool:
     """Whether the row was answered in this way already."""
     return row.status == (RowStatus.SKIPPED if label is None else RowStatus.ANSWERED) and row.label == label
+
+
+def _taken(row: Row, label: str | None, actor: str, places: int) -> bool:
+    """Whether somebody else finished the row. A skip of theirs leaves room for a label, if the budget has a place."""
+    skipped = row.status == RowStatus.SKIPPED and (label is None or places > 0)
+    return row.done and row.by != actor and not skipped
 
 
 def _held_by_another(row: Row, actor: str, now: datetime) -> bool:

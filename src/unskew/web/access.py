@@ -3,6 +3,8 @@
 A link carries its code behind the #, which browsers do not send, so it is in no server's log. The page exchanges the
 code for a cookie that scripts cannot read. Annotators' codes are tokens of the campaign and work until they are
 revoked. The administrator's code works once, and the session it opens ends with the server.
+
+Only somebody who shows a secret waits for a turn at the campaign. All others are refused at once.
 """
 
 import hashlib
@@ -14,6 +16,8 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request, Response, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from unskew.web.turns import Turns
 
 Role = Literal["annotator", "admin"]
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -95,11 +99,16 @@ class Access:
         """Who labels here: an annotator, or else the administrator, who may label too."""
         return self.from_cookie(request, "annotator") or self.from_cookie(request, "admin")
 
+    def shown(self, request: Request) -> list[str]:
+        """The secrets that a request shows: a bearer token, or else cookies."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        bearer = [token] if kind.lower() == "bearer" else []
+        cookies = [request.cookies.get(name, "") for name in self.cookies.values()]
+        return [secret for secret in bearer or cookies if secret]
+
     def client(self, request: Request) -> str | None:
         """The name behind a request, to count requests. It comes from memory, because every request needs it."""
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        shown = [token] if kind.lower() == "bearer" else [request.cookies.get(c, "") for c in self.cookies.values()]
-        digests = [_digest(secret) for secret in shown if secret]
+        digests = [_digest(secret) for secret in self.shown(request)]
         if not self._sessions.isdisjoint(digests):
             return self.admin
         return next((self._known[d] for d in digests if d in self._known), None)
@@ -120,14 +129,31 @@ def same_origin(request: Request) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 
-def own_page(request: Request) -> None:
+async def own_page(request: Request) -> None:
     """Refuse a request that another site sent."""
+    _refuse_others(request)
+
+
+def _refuse_others(request: Request) -> None:
     if not same_origin(request):
         raise HTTPException(403, "this came from another site. Use the page itself.")
 
 
-def _signed_in(request: Request, bearer: HTTPAuthorizationCredentials | None, role: Role | None) -> SignedIn:
+async def _signed_in(request: Request, bearer: HTTPAuthorizationCredentials | None, role: Role | None) -> SignedIn:
     access: Access = request.app.state.access
+    turns: Turns = request.app.state.turns
+    if not access.shown(request):
+        raise _not_signed_in()
+    return await turns.run(request, _found, access, request, bearer, role)
+
+
+def _not_signed_in() -> HTTPException:
+    return HTTPException(401, "not signed in. Open your link.", {"WWW-Authenticate": "Bearer"})
+
+
+def _found(
+    access: Access, request: Request, bearer: HTTPAuthorizationCredentials | None, role: Role | None
+) -> SignedIn:
     if bearer is not None:
         person = access.find(bearer.credentials)
     else:
@@ -135,12 +161,12 @@ def _signed_in(request: Request, bearer: HTTPAuthorizationCredentials | None, ro
         if person is None and access.labeller(request) is not None:
             raise HTTPException(403, "only the administrator may do this.")
         if person is not None and request.method not in SAFE:
-            own_page(request)
+            _refuse_others(request)
             sent = request.headers.get("x-csrf-token", "")
             if not hmac.compare_digest(sent.encode(), person.csrf.encode()):
                 raise HTTPException(403, "the request lacks the page's token. Reload the page.")
     if person is None:
-        raise HTTPException(401, "not signed in. Open your link.", {"WWW-Authenticate": "Bearer"})
+        raise _not_signed_in()
     if role == "admin" and person.role != "admin":
         raise HTTPException(403, "only the administrator may do this.")
     return person
@@ -149,14 +175,14 @@ def _signed_in(request: Request, bearer: HTTPAuthorizationCredentials | None, ro
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 
 
-def labeller(request: Request, bearer: Bearer) -> SignedIn:
+async def labeller(request: Request, bearer: Bearer) -> SignedIn:
     """Anyone who is signed in: by bearer token, or by cookie together with the page's token."""
-    return _signed_in(request, bearer, None)
+    return await _signed_in(request, bearer, None)
 
 
-def administrator(request: Request, bearer: Bearer) -> SignedIn:
+async def administrator(request: Request, bearer: Bearer) -> SignedIn:
     """The administrator, in the same ways."""
-    return _signed_in(request, bearer, "admin")
+    return await _signed_in(request, bearer, "admin")
 
 
 Labeller = Annotated[SignedIn, Depends(labeller)]

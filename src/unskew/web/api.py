@@ -21,6 +21,7 @@ from unskew.web.models import (
     Undo,
 )
 from unskew.web.overview import Overview
+from unskew.web.turns import Turns
 
 REFUSALS = {
     401: "Not signed in.",
@@ -31,7 +32,7 @@ REFUSALS = {
     413: "The request is too large.",
     422: "The request does not follow the schema.",
     429: "Too many requests. Retry-After says when to try again.",
-    503: "The ledger cannot be reached at the moment. Nothing was changed.",
+    503: "The server is busy, or the ledger cannot be reached. Nothing was changed. Retry-After says when to retry.",
 }
 
 
@@ -48,16 +49,16 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
-def _access(request: Request) -> Access:
-    access: Access = request.app.state.access
-    return access
+def _turns(request: Request) -> Turns:
+    turns: Turns = request.app.state.turns
+    return turns
 
 
 @router.post("/enter", responses=refusals(401, 403), dependencies=[Depends(own_page)], tags=["access"])
-def enter(given: Code, request: Request, response: Response) -> Entered:
+async def enter(given: Code, request: Request, response: Response) -> Entered:
     """Exchange the code of a link for a cookie. The administrator's code works only once."""
-    access = _access(request)
-    person = access.enter(given.code)
+    access: Access = request.app.state.access
+    person = await _turns(request).run(request, access.enter, given.code)
     if person is None:
         raise HTTPException(
             401, "It was used already or has been revoked. Ask for a new one.", {"WWW-Authenticate": "Bearer"}
@@ -67,47 +68,41 @@ def enter(given: Code, request: Request, response: Response) -> Entered:
 
 
 @router.post("/ask", responses=refusals(401, 403), tags=["label"])
-def ask(wanted: Ask, person: Labeller, request: Request) -> Hand:
+async def ask(wanted: Ask, person: Labeller, request: Request) -> Hand:
     """Rows to label: first those held already, then others up to `n`. For a while, nobody else gets them."""
-    return _desk(request).ask(person.name, wanted.n)
+    return await _turns(request).run(request, _desk(request).ask, person.name, wanted.n)
 
 
 @router.post("/tell", responses=refusals(401, 403, 409), tags=["label"])
-def tell(told: Tell, person: Labeller, request: Request) -> Taken:
-    """Give answers. All of them are taken or none. Sending the same answers again changes nothing."""
-    return _desk(request).tell(person.name, told.answers, told.ask)
+async def tell(told: Tell, person: Labeller, request: Request) -> Taken:
+    """Give answers to rows that you were given. All are taken or none. Sending the same ones again changes nothing."""
+    return await _turns(request).run(request, _desk(request).tell, person.name, told.answers, told.ask)
 
 
 @router.post("/undo", responses=refusals(401, 403, 409), tags=["label"])
-def undo(which: Undo, person: Labeller, request: Request) -> Hand:
+async def undo(which: Undo, person: Labeller, request: Request) -> Hand:
     """Take back your last answer. Its row then comes first among those held. Repeating this changes nothing."""
-    return _desk(request).undo(person.name, which.id, which.ask)
+    return await _turns(request).run(request, _desk(request).undo, person.name, which.id, which.ask)
 
 
 @router.get("/status", responses=refusals(401, 403), tags=["campaign"])
-def status(person: Administrator, request: Request) -> Progress:
+async def status(person: Administrator, request: Request) -> Progress:
     """Where the campaign stands: labels, error, people."""
     overview: Overview = request.app.state.overview
-    return overview.progress()
+    return await _turns(request).run(request, overview.progress)
 
 
 @router.post("/annotators", responses=refusals(401, 403, 409), status_code=201, tags=["campaign"])
-def invite(whom: Invitation, person: Administrator, request: Request) -> Link:
+async def invite(whom: Invitation, person: Administrator, request: Request) -> Link:
     """Let somebody label. An earlier link of theirs stops working."""
     if whom.name == person.name:
         raise InputError(f"{whom.name!r} is you. Label on the page as it is, or choose another name.")
-    desk = _desk(request)
-    with desk.lock:
-        token = desk.campaign.invite(whom.name, "annotator")
+    token = await _turns(request).run(request, _desk(request).campaign.invite, whom.name, "annotator")
     return Link(name=whom.name, link=f"{request.url.scheme}://{request.url.netloc}/enter#{token}", token=token)
 
 
 @router.delete("/annotators/{name:path}", responses=refusals(401, 403, 404), status_code=204, tags=["campaign"])
-def revoke(name: str, person: Administrator, request: Request) -> None:
+async def revoke(name: str, person: Administrator, request: Request) -> None:
     """End somebody's access. Their answers stay."""
-    desk = _desk(request)
-    with desk.lock:
-        desk.campaign.refresh()
-        if name not in desk.campaign.state.people:
-            raise HTTPException(404, f"nobody named {name!r} has a link. GET /api/status lists everybody who has one.")
-        desk.campaign.revoke(name)
+    if not await _turns(request).run(request, _desk(request).revoke, name):
+        raise HTTPException(404, f"nobody named {name!r} has a link. GET /api/status lists everybody who has one.")

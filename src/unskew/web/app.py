@@ -7,13 +7,13 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from unskew import __version__
 from unskew.campaigns import Campaign, Rejected
-from unskew.errors import InputError, StoreError
+from unskew.errors import InputError, LedgerBusy, StoreError
 from unskew.web import api, pages
 from unskew.web.access import Access
 from unskew.web.desk import Desk
@@ -21,6 +21,7 @@ from unskew.web.limits import Guard, Limits
 from unskew.web.models import Problem
 from unskew.web.overview import Overview
 from unskew.web.planner import Runner
+from unskew.web.turns import Turns, busy, later
 
 _log = logging.getLogger("unskew")
 
@@ -29,6 +30,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, li
     """The page of a campaign. Beside it runs the planner, which does everything slow: no request ever fits a model."""
     desk = Desk(campaign)
     access = Access(desk, campaign.id, admin)
+    turns = Turns()
 
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
@@ -37,6 +39,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, li
             yield
         finally:
             await run_in_threadpool(planner.stop)
+            turns.close()
 
     app = FastAPI(
         title="unskew",  # not the campaign's name: anybody can read the schema
@@ -47,6 +50,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, li
         lifespan=running,
     )
     app.state.name, app.state.desk, app.state.overview, app.state.access = name, desk, Overview(desk, planner), access
+    app.state.turns = turns
     app.include_router(api.router)
     app.include_router(pages.router)
     app.add_middleware(Guard, limits=limits, person=access.client)
@@ -62,30 +66,39 @@ def _say_refusals(app: FastAPI) -> None:
     ) -> JSONResponse:
         return JSONResponse(Problem(detail=detail, problems=list(problems)).model_dump(), status, headers)
 
+    def unavailable(request: Request, detail: str, headers: Mapping[str, str]) -> Response:
+        if request.url.path.startswith("/api/"):
+            return said(503, detail, headers=headers)
+        return pages.busy(headers["Retry-After"])
+
     @app.exception_handler(RequestValidationError)
-    def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def malformed(_: Request, error: RequestValidationError) -> Response:
         problems = [_in_words(one) for one in error.errors()]
         return said(422, problems[0] if problems else "malformed request", problems)
 
     @app.exception_handler(HTTPException)
-    def refused(_: Request, error: HTTPException) -> JSONResponse:
+    async def refused(request: Request, error: HTTPException) -> Response:
         if error.status_code == 400:  # bytes that are not text: as wrong as text that is not JSON
             return said(422, "the body is not JSON")
+        if error.status_code == 503:
+            return unavailable(request, str(error.detail), error.headers or later())
         return said(error.status_code, str(error.detail), headers=error.headers)
 
     @app.exception_handler(Rejected)
-    def rejected(_: Request, error: Rejected) -> JSONResponse:
+    async def rejected(_: Request, error: Rejected) -> Response:
         problems = [what for _, what in error.problems]
         return said(409, problems[0] if len(problems) == 1 else str(error), problems)
 
     @app.exception_handler(InputError)
-    def contradicts(_: Request, error: InputError) -> JSONResponse:
+    async def contradicts(_: Request, error: InputError) -> Response:
         return said(409, str(error))
 
     @app.exception_handler(StoreError)
-    def unreachable(_: Request, error: StoreError) -> JSONResponse:
+    async def unreachable(request: Request, error: StoreError) -> Response:
         _log.warning("%s", error)  # only here: it names the database, and anybody may be asking
-        return said(503, "the ledger cannot be reached. Nothing was changed; try again.", headers={"Retry-After": "2"})
+        if isinstance(error, LedgerBusy):
+            return unavailable(request, str(busy().detail), later())
+        return unavailable(request, "the ledger cannot be reached. Nothing was changed; try again.", later())
 
 
 def _in_words(error: Any) -> str:

@@ -1,6 +1,7 @@
-"""Limits on connections: how many there may be, and how long one may take to send the headers of a request."""
+"""Limits on connections: how many there may be, and how long one may take to send headers and to read an answer."""
 
 import asyncio
+import socket
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -11,15 +12,22 @@ OF_ONE_ADDRESS = MOST // 2
 """The most from one address, so that it cannot use up all of them. A proxy in front counts as one address."""
 HEADERS = 10.0
 """Seconds for the headers of a request."""
+BUFFER = 1 << 17
+"""Bytes of an answer that the system keeps until they are read. By itself it would keep megabytes."""
+READ = 20.0
+"""Seconds in which the other side has to read what was sent last: at most a piece of an answer."""
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection. It closes if its address has too many, or if the headers of a request are not finished."""
+    """uvicorn's connection. It closes if its address has too many, if headers are not finished, or answers not read."""
 
     _late: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # writing pauses as soon as the system takes no more
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         self._watch()
         clients = [other.client for other in self.connections if isinstance(other, Connection)]
         if self.client and [client[0] for client in clients if client].count(self.client[0]) > OF_ONE_ADDRESS:
@@ -29,9 +37,19 @@ class Connection(H11Protocol):
         super().data_received(data)
         self._watch()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(READ, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._late is not None:
-            self._late.cancel()
+        for timer in (self._late, self._unread):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
 
     def _watch(self) -> None:

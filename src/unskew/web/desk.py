@@ -1,46 +1,52 @@
 """What annotators do. Each request is one short transaction and never fits a model."""
 
-from dataclasses import asdict
-from threading import Lock
 from typing import Any
 
 from unskew.campaigns import Campaign, Row, State
 from unskew.web import show
 from unskew.web.models import Answer, Hand, Left, RowShown, Shown, Supply, Taken
 
+REPLY = 1 << 20
+"""The most bytes of rows in a reply. A row that is larger is sent alone."""
+
 
 class Desk:
-    """Hands out rows and takes in answers. Only one thread at a time may use a campaign's state, hence the lock."""
+    """Hands out rows and takes in answers. Only one thread at a time may use it: `Turns` sees to that."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
-        self.lock = Lock()
 
     def who(self, token: str) -> tuple[str, Any] | None:
-        with self.lock:
-            return self.campaign.who(token)
+        return self.campaign.who(token)
 
     def ask(self, by: str, n: int) -> Hand:
         """Rows for `by`: those already held, and more up to n."""
-        with self.lock:
-            return self._hand(by, self.campaign.hand_out(n, by=by))
+        shown: list[RowShown] = []
+        self.campaign.hand_out(n, by=by, fit=lambda rows: self._fit(rows, shown))
+        return self._hand(by, shown)
 
     def tell(self, by: str, answers: list[Answer], n: int) -> Taken:
         """Take in answers, all or none, and hand out the next rows."""
         lines = [(k, one.id, one.label) for k, one in enumerate(answers, 1)]
-        with self.lock:
-            if n:
-                told, rows = self.campaign.exchange(lines, n, by=by)
-                hand = self._hand(by, rows)
-            else:
-                told, hand = self.campaign.tell_lines(lines, by=by), None
+        if n:
+            shown: list[RowShown] = []
+            told, _ = self.campaign.exchange(lines, n, by=by, fit=lambda rows: self._fit(rows, shown))
+            hand = self._hand(by, shown)
+        else:
+            told, hand = self.campaign.tell_lines(lines, by=by, only_given=True), None
         return Taken(answered=told.answered, skipped=told.skipped, repeated=told.repeated, work=hand)
 
     def undo(self, by: str, id: str, n: int) -> Hand:
         """Take back the last answer if it was to row `id`. Repeating this does no harm."""
-        with self.lock:
-            self.campaign.undo(id, by=by)
-            return self._hand(by, self.campaign.hand_out(n, by=by))
+        self.campaign.undo(id, by=by)
+        return self.ask(by, n)
+
+    def revoke(self, name: str) -> bool:
+        """End somebody's access; False if they have none."""
+        found = name in self.campaign.state.people
+        if found:
+            self.campaign.revoke(name)
+        return found
 
     def supply(self, state: State) -> Supply:
         """Why there is no row to hand out."""
@@ -48,12 +54,12 @@ class Desk:
             return "choosing"
         return "others" if state.open else "done"
 
-    def _hand(self, by: str, rows: list[Row]) -> Hand:
+    def _hand(self, by: str, rows: list[RowShown]) -> Hand:
         state = self.campaign.refresh()
         batch = state.batches[rows[0].round - 1].ids if rows else []
         return Hand(
             stand="rows" if rows else self.supply(state),
-            rows=[self._shown(row) for row in rows],
+            rows=rows,
             left=Left(
                 budget=max(0, state.budget - state.spent),
                 round=sum(id in state.open for id in batch),
@@ -62,8 +68,20 @@ class Desk:
             last=state.undoable(by),
         )
 
+    def _fit(self, rows: list[Row], shown: list[RowShown]) -> list[Row]:
+        """The first of the rows, as many as fit into a reply, and at least one. They are added to `shown`."""
+        size = 0
+        for row in rows:
+            next = self._shown(row)
+            size += len(next.model_dump_json().encode())
+            if shown and size > REPLY:
+                break
+            shown.append(next)
+        return rows[: len(shown)]
+
     def _shown(self, row: Row) -> RowShown:
         named = self.campaign.settings.id  # the page shows it elsewhere
         fields = show.fields({column: value for column, value in row.values.items() if column != named})
+        shown = [Shown.model_validate(field) for field in fields]
         values = {column: show.cut(value) for column, value in row.values.items()}
-        return RowShown(id=row.id, round=row.round, values=values, fields=[Shown(**asdict(field)) for field in fields])
+        return RowShown(id=row.id, round=row.round, values=values, fields=shown)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
@@ -23,18 +23,22 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
+PIECE = 1 << 16
+"""Bytes of an answer that are sent at once."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on requests: bytes and seconds for one; rate per second and burst, for a person and for an address."""
+    """Limits on requests: bytes and seconds for one; rate per second, burst, and most at once, by person or address."""
 
     body: int = 1 << 20
     seconds: float = 15.0
     person_rate: float = 20.0
     person_burst: int = 60
+    person_most: int = 4
     address_rate: float = 5.0
     address_burst: int = 60
+    address_most: int = 40
 
 
 class Buckets:
@@ -69,39 +73,57 @@ class Buckets:
 
 
 class Guard:
-    """ASGI middleware: refuses requests that are too large, slow or frequent, and adds security headers to answers."""
+    """ASGI middleware: refuses requests that are too large, slow or many, and adds security headers to answers.
+
+    A request counts until its answer has left, so that many answers that are read slowly cannot fill the memory.
+    """
 
     def __init__(self, app: ASGIApp, limits: Limits, person: Callable[[Request], str | None]) -> None:
         self.app, self.limits, self.person = app, limits, person
         self.buckets = Buckets()
+        self.at_once = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers.setdefault("Cache-Control", "no-store")
-            await send(message)
-
-        wait = self._wait(Request(scope))
+        answer = _guarded(send)
+        request = Request(scope)
+        person, limits = self.person(request), self.limits
+        if person:
+            client, rate, burst, most = f"person {person}", limits.person_rate, limits.person_burst, limits.person_most
+        else:
+            client = f"address {request.client.host if request.client else 'unknown'}"
+            rate, burst, most = limits.address_rate, limits.address_burst, limits.address_most
+        wait = self.buckets.take(client, rate=rate, burst=burst)
         if wait:
-            again = str(max(1, round(wait)))
-            await _refuse(send_guarded, 429, "too many requests; try again in a moment", ("retry-after", again))
-            return
+            again = ("retry-after", str(max(1, round(wait))))
+            await _refuse(answer, 429, "too many requests; try again in a moment", again)
+        elif scope["path"].startswith("/static/"):  # a browser fetches all of these small files at once
+            await self._serve(scope, receive, answer)
+        elif self.at_once[client] >= most:
+            why = f"{most} requests at once are the most. Wait for their answers; try again in a moment."
+            await _refuse(answer, 429, why, ("retry-after", "1"))
+        else:
+            self.at_once[client] += 1
+            try:
+                await self._serve(scope, receive, answer)
+            finally:
+                self.at_once[client] -= 1
+                if not self.at_once[client]:
+                    del self.at_once[client]
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             async with asyncio.timeout(self.limits.seconds):
                 body = await _read(scope, receive, self.limits.body)
         except TimeoutError:
             why = f"the request was not complete in {self.limits.seconds:g} seconds. Send it again."
-            await _refuse(send_guarded, 408, why, ("connection", "close"))
+            await _refuse(send, 408, why, ("connection", "close"))
             return
         if body is None:
             most = f"{self.limits.body:,} bytes"
-            await _refuse(send_guarded, 413, f"a request may have at most {most}. Send fewer answers at a time.")
+            await _refuse(send, 413, f"a request may have at most {most}. Send fewer answers at a time.")
             return
         replayed = False
 
@@ -112,14 +134,25 @@ class Guard:
             replayed = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        await self.app(scope, replay, send_guarded)
+        await self.app(scope, replay, send)
 
-    def _wait(self, request: Request) -> float:
-        person, limits = self.person(request), self.limits
-        if person:
-            return self.buckets.take(f"person {person}", rate=limits.person_rate, burst=limits.person_burst)
-        address = request.client.host if request.client else "unknown"
-        return self.buckets.take(f"address {address}", rate=limits.address_rate, burst=limits.address_burst)
+
+def _guarded(send: Send) -> Send:
+    """Sends answers with our headers, and in pieces: the next piece waits until the one before has left."""
+
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
+            headers.setdefault("Cache-Control", "no-store")
+        elif message["type"] == "http.response.body":
+            body = message.get("body", b"")
+            for start in range(0, len(body), PIECE):
+                await send({"type": message["type"], "body": body[start : start + PIECE], "more_body": True})
+            message = {**message, "body": b""}  # waits for the last piece
+        await send(message)
+
+    return guarded
 
 
 async def _read(scope: Scope, receive: Receive, most: int) -> bytes | None:

@@ -58,6 +58,8 @@ class Ask(Strict):
 class Shown(BaseModel):
     """A value as a person reads it."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     name: str
     kind: Literal["text", "number", "boolean", "date", "link", "image", "missing"]
     text: str
@@ -93,7 +95,7 @@ class Hand(BaseModel):
     """
 
     stand: Supply
-    rows: list[RowShown]
+    rows: list[RowShown] = Field(description="At most those that fit into 1 MiB. A larger row comes alone.")
     left: Left
     last: str | None = Field(description="The id that an undo would take back.")
 

@@ -15,27 +15,26 @@ class Overview:
     def progress(self) -> Progress:
         """Everything, as of now."""
         desk, campaign, outlook = self.desk, self.desk.campaign, self.planner.outlook
-        with desk.lock:
-            status, state = campaign.status(), campaign.refresh()
-            return Progress(
-                name=campaign.name,
-                method=status.method,
-                budget=status.budget,
-                spent=status.spent,
-                skipped=status.skipped,
-                held=status.leased,
-                waiting=status.available,
-                rounds=status.rounds,
-                closed=status.closed,
-                stand="rows" if status.available else desk.supply(state),
-                trouble=outlook.trouble,
-                error=[
-                    ErrorPoint(labels=labels, value=found.value, low=found.low, high=found.high)
-                    for labels, found in sorted(state.errors.items())
-                ],
-                people=_people(state, status.annotators),
-                blind_spots=list(outlook.spots),
-            )
+        status, state = campaign.status(), campaign.refresh()
+        return Progress(
+            name=campaign.name,
+            method=status.method,
+            budget=status.budget,
+            spent=status.spent,
+            skipped=status.skipped,
+            held=status.leased,
+            waiting=status.available,
+            rounds=status.rounds,
+            closed=status.closed,
+            stand="rows" if status.available else desk.supply(state),
+            trouble=outlook.trouble,
+            error=[
+                ErrorPoint(labels=labels, value=found.value, low=found.low, high=found.high)
+                for labels, found in sorted(state.errors.items())
+            ],
+            people=_people(state, status.annotators),
+            blind_spots=list(outlook.spots),
+        )
 
 
 def _people(state: State, annotators: dict[str, Work]) -> list[Annotator]:

@@ -1,6 +1,7 @@
 """The pages themselves."""
 
 import hashlib
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE
 from unskew.web.access import Access, SignedIn
 from unskew.web.desk import Desk
 from unskew.web.show import humanise
+from unskew.web.turns import Turns
 
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 STATIC = {
@@ -52,39 +54,55 @@ def _campaign(request: Request, person: SignedIn, page: str) -> dict[str, Any]:
     }
 
 
-@router.get("/")
-def home(request: Request) -> Response:
-    """Redirect to the reader's own page."""
+async def _opened(request: Request, page: Callable[[Request, Access], Response | None]) -> Response | None:
+    """The page, made when the request's turn comes. Somebody who shows no cookie gets none, and need not wait."""
     access: Access = request.app.state.access
-    if access.from_cookie(request, "admin"):
-        return RedirectResponse("/progress", 303)
-    return RedirectResponse("/label" if access.labeller(request) else "/enter", 303)
+    turns: Turns = request.app.state.turns
+    return await turns.run(request, page, request, access) if access.shown(request) else None
+
+
+@router.get("/")
+async def home(request: Request) -> Response:
+    """Redirect to the reader's own page."""
+
+    def own(request: Request, access: Access) -> Response | None:
+        if access.from_cookie(request, "admin"):
+            return RedirectResponse("/progress", 303)
+        return RedirectResponse("/label", 303) if access.labeller(request) else None
+
+    return await _opened(request, own) or RedirectResponse("/enter", 303)
 
 
 @router.get("/enter")
-def enter() -> Response:
+async def enter() -> Response:
     """The target of links. Its script exchanges the code behind the # for a cookie."""
     return _render("enter.html", title="One moment", text="Opening your link", opening=True)
 
 
 @router.get("/label")
-def label(request: Request) -> Response:
+async def label(request: Request) -> Response:
     """The page to label on, one row at a time."""
-    access: Access = request.app.state.access
-    person = access.labeller(request)
-    return _render("label.html", **_campaign(request, person, "label")) if person else _closed()
+
+    def own(request: Request, access: Access) -> Response | None:
+        person = access.labeller(request)
+        return _render("label.html", **_campaign(request, person, "label")) if person else None
+
+    return await _opened(request, own) or _closed()
 
 
 @router.get("/progress")
-def progress(request: Request) -> Response:
+async def progress(request: Request) -> Response:
     """Where the campaign stands, and who may label."""
-    access: Access = request.app.state.access
-    person = access.from_cookie(request, "admin")
-    return _render("progress.html", **_campaign(request, person, "progress")) if person else _closed()
+
+    def own(request: Request, access: Access) -> Response | None:
+        person = access.from_cookie(request, "admin")
+        return _render("progress.html", **_campaign(request, person, "progress")) if person else None
+
+    return await _opened(request, own) or _closed()
 
 
 @router.get("/static/{version}/{name}")
-def static(version: str, name: str) -> Response:
+async def static(version: str, name: str) -> Response:
     """Style sheet, scripts and icon."""
     if version != VERSION or name not in STATIC:
         return _render("enter.html", status=404, title="Nothing here", text="There is no such file.")
@@ -95,3 +113,10 @@ def static(version: str, name: str) -> Response:
 def _closed() -> HTMLResponse:
     text = "You need a personal link to open this page. Ask the person who runs the campaign for one."
     return _render("enter.html", status=401, title="Open your link", text=text)
+
+
+def busy(again: str) -> HTMLResponse:
+    """The page in place of one that would have had to wait too long. The browser tries again by itself."""
+    page = _render("enter.html", status=503, title="One moment", text="The server is busy. This page tries again soon.")
+    page.headers.update({"Retry-After": again, "Refresh": again})
+    return page

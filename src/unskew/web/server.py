@@ -17,6 +17,7 @@ from unskew.web.app import create_app
 from unskew.web.connections import MOST, Connection
 from unskew.web.limits import Limits
 from unskew.web.planner import InProcess
+from unskew.web.turns import LEDGER
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Links:
 
 def serve(dir: Path, *, host: str, port: int, annotators: Sequence[str], ready: Callable[[Links], None]) -> None:
     """Serve the page of the campaign in `dir` until interrupted; `ready` is called with the links."""
-    with Campaign.open(dir) as campaign, _listen(host, port) as listening:
+    with Campaign.open(dir, patience=LEDGER) as campaign, _listen(host, port) as listening:
         admin = _login()
         for name in annotators:
             _check(name, admin)

@@ -323,9 +323,8 @@ def test_a_network_that_falls_silent_is_an_error_and_no_wait_without_end(postgre
     proxy.listening.close()
 
 
-def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(postgresql_database, monkeypatch):
-    monkeypatch.setattr("unskew.campaigns.ledger.store.PATIENCE", 0)  # 5 s for a statement
-    with Ledger(postgresql_database) as ledger, ledger._engine.connect() as connection:
+def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(postgresql_database):
+    with Ledger(postgresql_database, patience=0) as ledger, ledger._engine.connect() as connection:
         assert connection.execute(text("SELECT 1 FROM pg_sleep(1)")).scalar() == 1
         with pytest.raises(DBAPIError, match="statement timeout"):
             connection.execute(text("SELECT pg_sleep(20)"))

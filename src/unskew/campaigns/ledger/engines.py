@@ -13,6 +13,9 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from unskew.errors import InputError
 
+CONNECT = 30
+"""Seconds to reach a server, or to hear that it got what was sent."""
+
 KINDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
 
@@ -80,6 +83,14 @@ def engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
         raise InputError(f"a PostgreSQL store needs psycopg: {error}. Install unskew[postgresql].") from None
 
 
+def busy(cause: Any) -> bool:
+    """Whether the wait for another writer ran out, as SQLite or PostgreSQL says it."""
+    return (
+        getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+        or getattr(cause, "sqlstate", None) == "55P03"  # lock_not_available
+    )
+
+
 def _sqlite(url: URL, patience: float, read_only: bool) -> Engine:
     if read_only:
         path = Path(url.database or "")
@@ -133,12 +144,12 @@ def _postgresql(url: URL, patience: float) -> Engine:
         pool_pre_ping=True,
         isolation_level="READ COMMITTED",  # after waiting for the lock one must see what its holder wrote
         connect_args={
-            "connect_timeout": max(2, round(patience)),
+            "connect_timeout": CONNECT,
             "keepalives": 1,  # notice after 10 + 3 * 5 seconds that a server is gone
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
-            "tcp_user_timeout": round(1000 * patience),
+            "tcp_user_timeout": 1000 * CONNECT,
         },
     )
     from unskew.campaigns.ledger.postgresql import Impatient  # psycopg may not be installed

@@ -145,6 +145,8 @@ class State:
     people: dict[str, Person] = field(default_factory=dict)
     done: dict[str, list[str]] = field(default_factory=dict)
     """The ids that each annotator answered or skipped and may still take back, latest last."""
+    given: dict[str, set[str]] = field(default_factory=dict)
+    """The ids that were ever handed to each person."""
     spent: int = 0
     """The number of rows answered."""
     skipped: int = 0
@@ -257,6 +259,7 @@ class State:
     def _lease(self, row: Row, recorded: Recorded, until: datetime) -> None:
         begun = datetime.fromisoformat(recorded.at)
         self._put(replace(row, status=RowStatus.LEASED, holder=recorded.actor, lease_from=begun, lease_until=until))
+        self.given.setdefault(recorded.actor, set()).add(row.id)
 
     def _finish(self, row: Row, label: str | None, recorded: Recorded) -> None:
         status = RowStatus.SKIPPED if label is None else RowStatus.ANSWERED

@@ -15,7 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from unskew.campaigns.ledger import chain
 from unskew.campaigns.ledger.chain import RESTORE, Link
-from unskew.campaigns.ledger.engines import address, engine, serialised
+from unskew.campaigns.ledger.engines import address, busy, engine, serialised
 from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate, missing
 from unskew.campaigns.ledger.settings import Settings
@@ -228,8 +228,8 @@ class Ledger:
             yield
         except (DBAPIError, PoolTimeout) as error:
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()
-            kind, remedy = _judged(cause)
-            raise kind(f"the ledger {self._shown}: {cause[0] if cause else error}. {remedy}") from error
+            kind = LedgerBusy if busy(getattr(error, "orig", None)) else StoreError
+            raise kind(f"the ledger {self._shown}: {cause[0] if cause else error}. {_remedy(cause)}") from error
 
 
 def _root(connection: Connection, campaign: str) -> Link:
@@ -261,13 +261,12 @@ def _read(connection: Connection, campaign: str, after: Recorded | None) -> list
     return events
 
 
-def _judged(cause: list[str]) -> tuple[type[StoreError], str]:
-    """The kind of an error of the database, and what to do about it."""
+def _remedy(cause: list[str]) -> str:
+    """What to do about an error of the database."""
     said = " ".join(cause).lower()
-    if any(word in said for word in ("locked", "lock timeout", "busy")):
-        return LedgerBusy, "Nothing was changed. Another process is writing; try again."
     for words, remedy in (
         (("full", "disk i/o", "no space", "too large"), "Nothing was changed. Make room on the disk and try again."),
+        (("locked", "lock timeout", "busy"), "Nothing was changed. Another process is writing; try again."),
         (("not a database", "malformed", "corrupt"), "Restore the file from a copy."),
         (("readonly", "read-only", "permission", "unable to open"), "Check that you may write to the folder."),
         (("append-only",), "Append a correction instead."),
@@ -278,5 +277,5 @@ def _judged(cause: list[str]) -> tuple[type[StoreError], str]:
         (("password", "authentication", "role"), "Check user and password."),
     ):
         if any(word in said for word in words):
-            return StoreError, remedy
-    return StoreError, "Nothing was changed. Check the store and try again."
+            return remedy
+    return "Nothing was changed. Check the store and try again."

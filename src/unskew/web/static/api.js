@@ -25,6 +25,12 @@ export async function call(method, path, body) {
   throw new Refused(answer.status, refusal.detail || `the server answered ${answer.status}`, Number(answer.headers.get("Retry-After")) || 0);
 }
 
+// The server was reached, but has too much to do at the moment.
+export const busy = (error) => error.status === 503 || error.status === 429;
+
+// Milliseconds until the next attempt: our own wait, or a longer one that the server asks for.
+export const pause = (error, own) => Math.max(own, 1000 * (error.retryAfter || 0));
+
 export const denied = (error) => error.status === 401 || error.status === 403;
 
 // Statuses that our server sends once it has judged a request. After any other one, perhaps from a proxy, we try again.

@@ -1,6 +1,6 @@
 // The labelling page: the current row, the next one, and the answers being sent.
 
-import { call, denied } from "./api.js";
+import { busy, call, denied, pause } from "./api.js";
 import { Outbox } from "./outbox.js";
 import { draw, preload } from "./row.js";
 
@@ -49,8 +49,7 @@ const outbox = new Outbox(`unskew ${main.dataset.campaign} ${main.dataset.person
   },
   waiting(error, seconds) {
     const kept = outbox.items.length === 1 ? "Your answer is" : `Your ${outbox.items.length} answers are`;
-    const again = seconds <= 1 ? "in a moment" : `in ${seconds} seconds`;
-    notice(`No connection. ${kept} kept and will be sent again ${again}.`, true);
+    notice(`${trouble(error)} ${kept} kept and will be sent again ${soon(seconds)}.`, true);
   },
   signedOut,
   through() {
@@ -101,8 +100,9 @@ async function ask() {
     asking = false;
     if (denied(error)) return signedOut();
     askFailures += 1;
-    notice("No connection. Trying again.", true);
-    timer = setTimeout(ask, Math.min(15_000, 500 * 2 ** askFailures));
+    const wait = pause(error, Math.min(15_000, 500 * 2 ** askFailures));
+    notice(`${trouble(error)} Trying again ${soon(Math.ceil(wait / 1000))}.`, true);
+    timer = setTimeout(ask, wait);
   }
 }
 
@@ -152,6 +152,9 @@ function undo() {
   outbox.add({ undo: true, id: answered.at(-1)?.id ?? last, ask: HOLD });
   show();
 }
+
+const trouble = (error) => (busy(error) ? "The server is busy." : "No connection.");
+const soon = (seconds) => (seconds <= 1 ? "in a moment" : `in ${seconds} seconds`);
 
 function notice(text, again = false) {
   $("notice").hidden = !text;

@@ -1,7 +1,7 @@
 // Answers being sent. Each is kept, even across a reload, until the server has accepted or refused it. They are sent one
 // at a time and in order. Sending one twice does no harm: the server recognises an answer it already has.
 
-import { call, judged, denied } from "./api.js";
+import { call, judged, denied, pause } from "./api.js";
 
 const FIRST_WAIT = 500, LONGEST_WAIT = 15_000;
 
@@ -69,7 +69,7 @@ export class Outbox {
   }
 
   #later(error) {
-    const wait = Math.max(Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures), 1000 * (error.retryAfter || 0));
+    const wait = pause(error, Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures));
     this.failures += 1;
     this.timer = setTimeout(() => this.send(), wait);
     this.on.waiting(error, Math.ceil(wait / 1000));

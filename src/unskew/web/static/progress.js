@@ -1,6 +1,6 @@
 // The progress page: requests the status every few seconds and redraws the parts that changed.
 
-import { call, denied } from "./api.js";
+import { busy, call, denied, pause } from "./api.js";
 import { chart, percent } from "./chart.js";
 
 const EVERY = 3000;
@@ -99,6 +99,7 @@ function people(list) {
 
 async function refresh() {
   clearTimeout(timer);
+  let wait = EVERY;
   try {
     const s = await call("GET", "/api/status");
     const minute = Math.floor(Date.now() / 30_000); // so that "min ago" stays up to date
@@ -108,10 +109,12 @@ async function refresh() {
     part("people", [s.people, minute], ([list]) => people(list));
     $("fresh").textContent = "Live";
   } catch (error) {
-    $("fresh").textContent = denied(error) ? "Signed out. Start the server again for a new link." : "No connection. Trying again.";
+    $("fresh").textContent = denied(error) ? "Signed out. Start the server again for a new link."
+      : `${busy(error) ? "The server is busy." : "No connection."} Trying again.`;
     if (denied(error)) return;
+    wait = pause(error, EVERY);
   }
-  if (!document.hidden) timer = setTimeout(refresh, EVERY);
+  if (!document.hidden) timer = setTimeout(refresh, wait);
 }
 
 async function revoke(name) {

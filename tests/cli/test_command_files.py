@@ -10,7 +10,6 @@ import pytest
 from commands import GOOD, RUN, fill, out, refused, table, told
 from unskew.campaigns.example import LOG, POOL
 from unskew.cli import main
-from unskew.errors import InputError
 
 
 def test_a_file_with_labels_that_were_not_told_is_kept(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,23 +26,23 @@ def test_a_file_with_labels_that_were_not_told_is_kept(bank: Path, capsys: pytes
     Path("rows.csv").write_text(Path("rows.csv").read_text().replace(f"{first},", f"{first},more,"))
     assert "its line 2 cannot be read" in refused(capsys, *ask)
     Path("rows.csv").write_text("my,notes\n1,2\n")
-    assert "is not a file that `ask` wrote" in refused(capsys, *ask)
+    assert "rows.csv exists, and `unskew ask` did not write it" in refused(capsys, *ask)
     Path("rows.csv").write_text(kept)  # all that is filled in was told
     assert main(ask) == 0
 
 
-def test_only_a_file_that_holds_no_answers_is_taken_for_another_kind_of_file(
+def test_a_file_that_cannot_be_read_is_kept(
     bank: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any other refusal is passed on as it is."""
+    """Root may read every file, so the refusal is made up."""
     Path("rows.csv").write_text("application,repaid\nA1,yes\n")
 
-    def unreadable(*_: object) -> None:
-        raise InputError("rows.csv cannot be read: Permission denied. Check its permissions.")
+    def unreadable(*_: object) -> bool:
+        raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("unskew.campaigns.exchange.label_files.answers", unreadable)
+    monkeypatch.setattr("unskew.campaigns.exchange.asked_files.is_asked", unreadable)
     said = refused(capsys, "ask", "bank", "--out", "rows.csv")
-    assert said == "rows.csv cannot be read: Permission denied. Check its permissions.\n"
+    assert said.startswith("rows.csv exists and cannot be read: Permission denied. Name another file, or add --over")
 
 
 def test_rows_in_hand_come_before_new_ones(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:

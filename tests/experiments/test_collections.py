@@ -221,7 +221,9 @@ def test_fetch_replaces_a_broken_file(cache, server, tiny, tmp_path, monkeypatch
     (tmp_path / "german.libsvm.xz").write_bytes(b"torn")
     assert cli.main(["data", "fetch", "german"]) == 2
     assert f"--to {tmp_path}" in capsys.readouterr().err
-    assert cli.main(["data", "fetch", "german", "--to", str(tmp_path)]) == 0
+    assert cli.main(["data", "fetch", "german", "--to", str(tmp_path)]) == 2  # outside the cache it may be anybody's
+    assert "`unskew data fetch` did not write it" in capsys.readouterr().err
+    assert cli.main(["data", "fetch", "german", "--to", str(tmp_path), "--overwrite"]) == 0
     assert verify("german", tmp_path / "german.libsvm.xz").state == COPY
 
 
@@ -281,7 +283,8 @@ def test_a_folder_that_cannot_be_written_to(cache, server, tiny, tmp_path, capsy
     server.answers["german.numer"] = TINY
     (tmp_path / "file").write_text("mine")
     assert cli.main(["data", "fetch", "german", "--to", str(tmp_path / "file" / "inside")]) == 2
-    assert "cannot be written: Not a directory" in capsys.readouterr().err
+    assert "file' is a file, not a folder. Name another folder." in capsys.readouterr().err
+    assert server.asked == []
     assert everything(tmp_path) == [tmp_path / "file"]
 
 

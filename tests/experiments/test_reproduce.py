@@ -121,6 +121,28 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path, line, said):
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
 
 
+@pytest.mark.parametrize("content", ['{"mine":1}', "notes", '{"key":1}'])
+def test_a_foreign_file_without_a_line_end_is_not_taken_for_a_torn_result(tmp_path, content):
+    (tmp_path / NAME).write_text(content)
+    with pytest.raises(InputError, match="line 1, is not a result"):
+        reproduce(SMALL, tmp_path, jobs=1)
+    assert (tmp_path / NAME).read_text() == content
+
+
+@pytest.mark.parametrize("torn", ["{", '{"key":', '{"key":"a","co'])
+def test_a_torn_first_line_is_dropped(tmp_path, torn):
+    (tmp_path / NAME).write_text(torn)
+    with Store(tmp_path) as store:
+        assert store.records == {} and store.path.read_bytes() == b""
+
+
+def test_results_are_not_written_through_a_link(tmp_path):
+    (tmp_path / NAME).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is a link, and results would be written to another file"):
+        reproduce(SMALL, tmp_path, jobs=1)
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_a_second_writer_is_refused(tmp_path):
     with Store(tmp_path) as store:
         store.put("a", {"value": 1})

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unskew.cli.campaign import say_next
+from unskew.cli.campaign import Overwrite, say_next
 from unskew.cli.progress import waiting
-from unskew.writing import put_text, writable
+from unskew.writing import Output, page_of
 
 if TYPE_CHECKING:
     from unskew.campaigns.audit.log_audit import LogAudit
     from unskew.estimation.population import PopulationEstimate
 
+COMMAND = "unskew audit"
 NARROW = 60
 """On a terminal with fewer columns than this, a table has no room for rules."""
 
@@ -26,6 +27,7 @@ def audit(
     ] = None,
     id: Annotated[str | None, typer.Option(help="The column with each row's id.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write the audit as a page, with a picture.")] = None,
+    overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
@@ -35,11 +37,10 @@ def audit(
     """
     from unskew.campaigns.audit.log_audit import audit_log
 
-    if html is not None:
-        writable(html, ".html", ".htm")
+    output = None if html is None else Output(html, COMMAND, page_of(COMMAND), overwrite, (".html", ".htm"))
     with waiting("examining the log"):
         found = audit_log(log, label, propensity, id, seed=seed)
-    page = None if html is None else _write_page(found, log.name, html)
+    page = None if output is None else _write_page(found, log.name, output)
     step = _next(log, label, propensity, id)
     if as_json:
         where = None if page is None else str(page)
@@ -56,11 +57,11 @@ def _next(log: Path, label: str, propensity: str | None, id: str | None) -> list
     return ["start", "campaign", "--log", str(log), "--pool", str(log.with_name("pool.csv")), *columns]
 
 
-def _write_page(found: "LogAudit", name: str, path: Path) -> Path:
+def _write_page(found: "LogAudit", name: str, output: Output) -> Path:
     from unskew.campaigns.report.audit_page import html
 
-    put_text(path, html(found, name))
-    return path.resolve()
+    output.put_text(html(found, name))
+    return output.path.absolute()
 
 
 def _print(found: "LogAudit", name: str, page: Path | None) -> None:

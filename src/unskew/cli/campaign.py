@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Dir = Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.", show_default=False)]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who labels. Default: your login name.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also replace files that this command did not write.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unskew.cli.campaign import Overwrite
 from unskew.cli.progress import progress
 from unskew.methods.registry import EXPERIMENT_METHODS, PAPER_METHODS, method_named
 
@@ -44,6 +45,7 @@ def curve(
         Path | None, typer.Option(help="Folder with the data files. Default: $UNSKEW_DATA, or the cache.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw the curves: a .png, .pdf or .svg file.")] = None,
+    overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Show test error against labels, for one data set and policy."""
@@ -53,8 +55,7 @@ def curve(
     names = list(dict.fromkeys(method or PAPER_METHODS))
     for name in names:
         method_named(name)  # refuses an unknown one before the work begins
-    if plot is not None:
-        checked(plot)
+    picture = None if plot is None else checked(plot, overwrite)
     curves: dict[str, list[Point]] = {}
     with progress("running") as report:
 
@@ -75,8 +76,8 @@ def curve(
         print(json.dumps(settings | {"methods": records(curves)}, indent=1))
     else:
         _print_tables(curves, f"{dataset}, {policy}: {repeats} repeats, C = {C:g}, eta = {eta:g}, {variant}")
-    if plot is not None:
-        written = save(curves_picture(curves, f"{dataset}, {policy} policy, {repeats} repeats"), plot)
+    if picture is not None:
+        written = save(curves_picture(curves, f"{dataset}, {policy} policy, {repeats} repeats"), picture)
         typer.echo(f"picture: {written}", err=as_json)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unskew.cli.campaign import Overwrite
 from unskew.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def list_(data_dir: DataDir = None, as_json: Json = False) -> None:
 def fetch(
     names: Names = None,
     to: Annotated[Path | None, typer.Option(help="Folder to put the files into. Default: the cache.")] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Download missing files from the original collections."""
     from unskew.experiments.collections import OTHER, with_file
@@ -53,7 +55,7 @@ def fetch(
     strange = False
     for name in with_file(names or []):
         with progress(f"fetching {name}") as report:
-            checked, fetched = get(name, to, report)
+            checked, fetched = get(name, to, report, overwrite=overwrite)
         print(f"{name}: {'fetched to' if fetched else 'already at'} {checked.path}", flush=True)
         if checked.state == OTHER:
             strange = True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Json, command, print_json, say_next
+from unskew.cli.campaign import Json, Overwrite, command, print_json, say_next
 from unskew.cli.progress import progress, waiting
 from unskew.errors import InputError
 
@@ -19,6 +19,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to create for the files, the campaign and its report.")] = Path(
         "unskew-demo"
     ),
+    overwrite: Overwrite = False,
     files: Annotated[bool, typer.Option("--files", help="Only write log.csv, pool.csv and truth.csv there.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
     as_json: Json = False,
@@ -33,9 +34,9 @@ def demo(
     """
     from unskew.campaigns.example import ID, LABEL, PROPENSITY, copy_files
 
-    if out.exists() and not files:
-        raise InputError(f"{str(out)!r} exists already. Remove it, or name another folder with --out.")
-    written = copy_files(out)
+    if not files:
+        _check(out, overwrite)
+    written = copy_files(out, overwrite=overwrite)
     if files:
         if as_json:
             print_json({"files": [str(path) for path in written]})
@@ -43,10 +44,22 @@ def demo(
             print("\n".join(map(str, written)))
             say_next("audit", written[0], "--label", LABEL, "--propensity", PROPENSITY, "--id", ID)
         return
-    _campaign(out, seed, as_json)
+    _campaign(out, seed, overwrite, as_json)
 
 
-def _campaign(out: Path, seed: int, as_json: bool) -> None:
+def _check(out: Path, overwrite: bool) -> None:
+    """Refuse a folder in which something would be replaced, before anything is written."""
+    from unskew.campaigns.folder import Folder
+    from unskew.campaigns.report.report import page
+
+    if out.exists() and not overwrite:
+        raise InputError(f"{str(out)!r} exists already. Name another folder, or add --overwrite.")
+    Folder(out / "bank").check_free()
+    if out.exists():
+        page(out / "report.html", overwrite=overwrite)
+
+
+def _campaign(out: Path, seed: int, overwrite: bool, as_json: bool) -> None:
     from unskew.campaigns.example.story import BUDGET, ROUND, begin, look, steps
     from unskew.campaigns.report.report import write_report
 
@@ -69,7 +82,7 @@ def _campaign(out: Path, seed: int, as_json: bool) -> None:
                 if step.labels % (2 * ROUND) < ROUND or step.labels == BUDGET:
                     say(_row(step))
         with waiting("writing the report"):
-            headline = write_report(campaign, out / "report.html")
+            headline = write_report(campaign, out / "report.html", overwrite=overwrite)
     if as_json:
         print_json(_plain(audit, found, headline, out))
     else:

@@ -1,18 +1,16 @@
 """`unskew ask` and `unskew tell`: rows out, labels in."""
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from unskew.cli.campaign import By, Dir, Json, count, in_words, login, next_step, print_json, say_next
+from unskew.cli.campaign import By, Dir, Json, Overwrite, count, in_words, login, next_step, print_json, say_next
 from unskew.cli.progress import waiting
-from unskew.errors import InputError, unknown
-from unskew.writing import put_text, writable
-
-if TYPE_CHECKING:
-    from unskew.campaigns import Campaign
+from unskew.errors import unknown
+from unskew.writing import Output
 
 
 def ask(
@@ -20,6 +18,7 @@ def ask(
     n: Annotated[int, typer.Option("-n", "--number", help="The number of rows wanted.")] = 20,
     form: Annotated[str, typer.Option("--as", metavar="FORM", help="csv, jsonl or label-studio.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File to write. Default: print the rows.")] = None,
+    overwrite: Overwrite = False,
     by: By = None,
     as_json: Json = False,
 ) -> None:
@@ -34,27 +33,27 @@ def ask(
     unskew ask bank --by ann > ann.csv
     """
     from unskew.campaigns import Campaign
+    from unskew.campaigns.exchange.asked_files import is_told
     from unskew.campaigns.exchange.label_files import FORMS, as_record, written
 
     if form not in FORMS:
         raise unknown("form", form, FORMS)
     end = ".json" if form == "label-studio" else f".{form}"
-    if out is not None:
-        writable(out, end)
     actor = login(by)
     with Campaign.open(dir) as campaign, waiting("choosing rows"):
-        if out is not None and out.exists():
-            _check_told(out, campaign)
+        output = None  # checked before rows are handed out
+        if out is not None:
+            output = Output(out, "unskew ask", partial(is_told, campaign), overwrite, (end,))
         campaign.close_due()
         rows = campaign.ask(n, by=actor)
         status = campaign.status()
         text = written(rows, campaign.settings, form)
+        if output is not None and rows:
+            output.put_text(text)
     step = next_step(status, dir, actor)
     if rows:
         file = f"export{end}" if form == "label-studio" else f"rows{end}" if out is None else str(out)
         step = ["tell", str(dir), file]
-    if out is not None and rows:
-        put_text(out, text)
     if as_json:
         record = {"asked": len(rows), "left": status.left, "next": step}
         where = str(out) if rows else None
@@ -73,30 +72,6 @@ def ask(
         file = "them" if out is None else str(out)
         typer.echo(f"import {file} into Label Studio, label, export as JSON, and tell the exported file", err=aside)
     say_next(*step, err=aside)
-
-
-def _check_told(path: Path, campaign: "Campaign") -> None:
-    """Refuse to replace a file with labels that the campaign does not have yet."""
-    from unskew.campaigns.exchange.label_files import answers
-    from unskew.campaigns.tables.labels import canonical
-    from unskew.campaigns.telling import NotAnswers, Unread
-
-    remedy = "Tell it first, or name another file."
-    if not path.stat().st_size or (path.suffix.lower() == ".json" and b'"annotation' not in path.read_bytes()):
-        return  # without annotations, these are tasks as `ask` wrote them
-    try:
-        lines, _ = answers(path, campaign.settings)
-    except NotAnswers:
-        raise InputError(f"{path} exists and is not a file that `ask` wrote. Name another file.") from None
-    rows = campaign.refresh().rows
-    for one in lines:
-        if isinstance(one, Unread):
-            raise InputError(f"{path} exists, and its line {one.line} cannot be read. {remedy}")
-        line, id, text = one
-        row = rows.get(id) or rows.get(id.strip())
-        label = None if text is None else canonical(text, campaign.settings.classes) or text
-        if row is None or not row.done or row.label != label:
-            raise InputError(f"{path} has labels that were not told yet, the first in line {line}. {remedy}")
 
 
 def tell(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unskew.writing import put, writable
+from unskew.writing import Output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -12,18 +12,31 @@ if TYPE_CHECKING:
 
     from unskew.experiments import Point
 
-FORMATS = (".png", ".pdf", ".svg")
+COMMAND = "unskew curve"
+FIELDS = {".png": "Software", ".pdf": "Creator", ".svg": "Creator"}
+"""The formats, and the field in which a picture names the program that drew it."""
+
+MARKS = (f"Software\0{COMMAND}", f"/Creator ({COMMAND})", f"<dc:title>{COMMAND}</dc:title>")
+LARGEST = 2**22
+"""No picture of ours has as many bytes."""
 
 
-def checked(path: Path) -> Path:
-    """The path, if a picture can be written there; ask before the work starts, so that none is lost."""
-    return writable(path, *FORMATS)
+def checked(path: Path, overwrite: bool = False) -> Output:
+    """The file, if a picture may be written there; ask before the work starts, so that none is lost."""
+    return Output(path, COMMAND, _ours, overwrite, tuple(FIELDS))
 
 
-def save(figure: "Figure", path: Path) -> Path:
+def _ours(path: Path) -> bool:
+    with open(path, "rb") as file:
+        content = file.read(LARGEST)
+    return any(mark.encode() in content for mark in MARKS)
+
+
+def save(figure: "Figure", output: Output) -> Path:
     """Write the picture whole or not at all, and return its full path."""
-    put(path, lambda beside: figure.savefig(beside, dpi=150))
-    return path.resolve()
+    metadata = {FIELDS[output.path.suffix.lower()]: COMMAND}
+    output.put(lambda beside: figure.savefig(beside, dpi=150, metadata=metadata))
+    return output.path.absolute()
 
 
 def draw_curves(axes: "Axes", curves: Mapping[str, Sequence["Point"]]) -> None:

@@ -1,7 +1,6 @@
 """`unskew reproduce`: the paper's whole experiment section, resumable, with tables, figures and a report."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unskew.cli.campaign import Overwrite
 from unskew.errors import InputError
 from unskew.methods.registry import EXPERIMENT_METHODS
 
@@ -49,6 +49,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for results, tables, figures and report.html.")] = Path(
         "reproduction"
     ),
+    overwrite: Overwrite = False,
     data_dir: Annotated[
         Path | None, typer.Option(help="Folder with the data files. Default: $UNSKEW_DATA, or the cache.")
     ] = None,
@@ -58,7 +59,7 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Run all of the paper's experiments: tables, figures, a report."""
-    from unskew.experiments.outputs import write_summary
+    from unskew.experiments.outputs import check, write_summary
     from unskew.experiments.reproduce import QUICK_DATASETS, Grid
     from unskew.experiments.reproduce import reproduce as run
     from unskew.experiments.summary import summarise
@@ -75,12 +76,12 @@ def reproduce(
     )
     if jobs == 0 or jobs < -1:
         raise InputError(f"jobs must be at least 1, or -1 for one per core; got {jobs}. Leave it out for all cores.")
-    _check_folder(out)
+    check(out, grid.policies, overwrite=overwrite)  # before hours of work
     try:
         with _progress(grid) as report:
             records = run(grid, out, data_dir=data_dir, jobs=jobs, cluster=cluster, progress=report)
         summary = summarise(records)
-        paths = write_summary(summary, out)
+        paths = write_summary(summary, out, overwrite=overwrite)
     except KeyboardInterrupt:
         print(f"{_kept(out)} results are kept in {out}; run the same command to continue.", file=sys.stderr)
         raise
@@ -101,15 +102,6 @@ def _names(option: str, given: str | None, default: tuple[str, ...]) -> tuple[st
     if not names:
         raise InputError(f"{option} must name at least one; got {given!r}. Known: {', '.join(default)}.")
     return names
-
-
-def _check_folder(out: Path) -> None:
-    """Refuse a folder that cannot be written to before hours of work."""
-    there = next(path for path in (out, *out.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise InputError(f"{str(there)!r} is a file, not a folder. Name another --out.")
-    if not os.access(there, os.W_OK):
-        raise InputError(f"the folder {str(there)!r} may not be written to. Name another --out.")
 
 
 @contextmanager

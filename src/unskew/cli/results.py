@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unskew.cli.campaign import Dir, Json, count, in_words, next_step, print_json, say_next
+from unskew.cli.campaign import Dir, Json, Overwrite, count, in_words, next_step, print_json, say_next
 from unskew.cli.progress import waiting
-from unskew.writing import writable
+from unskew.writing import Output
 
 if TYPE_CHECKING:
     from unskew.campaigns import Status
@@ -36,6 +36,7 @@ def status(dir: Dir, as_json: Json = False) -> None:
 def report(
     dir: Dir,
     out: Annotated[Path | None, typer.Option(help="The page to write. Default: report.html in DIR.")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """The campaign as one page: error, blind spots, model card.
@@ -45,12 +46,13 @@ def report(
     unskew report bank --out bank.html
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.report.report import write_report
+    from unskew.campaigns.report.report import page, write_report
 
     with Campaign.open(dir) as campaign, waiting("writing the report"):
-        path = writable(dir / "report.html" if out is None else out)
+        path = dir / "report.html" if out is None else out
+        page(path, overwrite=overwrite)  # before the work
         campaign.close_due()
-        said = write_report(campaign, path)
+        said = write_report(campaign, path, overwrite=overwrite)
         step = next_step(campaign.status(), dir)
     if as_json:
         print_json({"report": str(path), "headline": said, "next": step})
@@ -64,6 +66,7 @@ def predict(
     dir: Dir,
     rows: Annotated[Path, typer.Argument(metavar="ROWS", help="Rows with the pool's columns. CSV or Parquet.")],
     out: Annotated[Path | None, typer.Option(help="A .csv or .parquet file. Default: print CSV.")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Classify new rows, with the chance of the positive class.
@@ -75,12 +78,12 @@ def predict(
     from unskew.campaigns import Campaign
     from unskew.campaigns.tables.frames import put_frame
 
-    if out is not None:
-        writable(out, ".csv", ".parquet")
+    ends = (".csv", ".parquet")
+    output = None if out is None else Output(out, "unskew predict", overwrite=overwrite, endings=ends)
     with Campaign.open(dir) as campaign, waiting("predicting"):
         found = campaign.predict(rows)
-    if out is not None:
-        put_frame(out, found)
+    if output is not None:
+        put_frame(output.path, found, output.check)
     if as_json:
         print_json({"rows": found.height, **({"out": str(out)} if out else {"predictions": found.to_dicts()})})
     elif out is None:
@@ -93,6 +96,7 @@ def predict(
 def export(
     dir: Dir,
     out: Annotated[Path | None, typer.Option(help="Folder for the files. Default: export in DIR.")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """The model for scikit-learn and ONNX, the ledger as Parquet.
@@ -105,7 +109,7 @@ def export(
     from unskew.campaigns.exchange.export import export as write
 
     with Campaign.open(dir) as campaign, waiting("exporting"):
-        done = write(campaign, dir / "export" if out is None else out)
+        done = write(campaign, dir / "export" if out is None else out, overwrite=overwrite)
     if as_json:
         print_json({"files": [str(path) for path in done.files], "no_onnx": done.no_onnx})
         return

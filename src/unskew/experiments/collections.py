@@ -15,7 +15,7 @@ import numpy as np
 
 from unskew.errors import InputError, unknown
 from unskew.experiments.datasets import DATASETS, FILES, Synthetic, read, search_path
-from unskew.writing import put_bytes, unwritable
+from unskew.writing import Output
 
 TIMEOUT = 20.0
 """The number of seconds to wait for a server's answer."""
@@ -189,12 +189,17 @@ def verify(name: str, path: Path | None, *, whole: bool = True) -> Checked:
 
 
 def fetch(
-    name: str, to: str | Path | None = None, progress: Callable[[int, int], None] = lambda done, total: None
+    name: str,
+    to: str | Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    overwrite: bool = False,
 ) -> tuple[Checked, bool]:
     """Download a data set into the folder `to`, or the user's cache, and say whether that was necessary.
 
-    A file that is there and not broken is left alone. A download that somebody has put into the folder by hand is used
-    in place of the network. The file is written whole or not at all.
+    A file that is there and not broken is left alone. A broken one is replaced in the cache; elsewhere it may be
+    somebody's own, and is replaced only with `overwrite`. A download that somebody has put into the folder by hand is
+    used in place of the network. The file is written whole or not at all.
     """
     folders = search_path() if to is None else [Path(to)]
     folder, there = folders[-1], find(name, folders)
@@ -205,6 +210,7 @@ def fetch(
         if there.parent != folder:
             raise InputError(f"{there} is broken, and is found before {folder}. Remove it, or use --to {there.parent}.")
     file = FILES[name].file
+    output = Output(folder / file, "unskew data fetch", lambda _: to is None, overwrite, make_folder=True)
     raws = dict(_raw(name, url, folder, progress) for url in ORIGINS[name].urls)
     text = b"".join(_rows(name, source, raw) for source, raw in raws.items())
     with tempfile.TemporaryDirectory() as temporary:
@@ -213,7 +219,7 @@ def fetch(
         checked = verify(name, made)
         if checked.state == BROKEN:
             raise InputError(checked.detail.replace(str(made), f"what came from {' and '.join(raws)}"))
-        _place(made.read_bytes(), folder / file)
+        output.put_bytes(made.read_bytes())
     return Checked(name, folder / file, checked.state, checked.detail.replace(str(made), str(folder / file))), True
 
 
@@ -278,11 +284,3 @@ def _rows(name: str, source: str, raw: bytes) -> bytes:
                 "Try again later."
             ) from None
     return raw.replace(b"\r\n", b"\n").rstrip(b"\n") + b"\n"
-
-
-def _place(content: bytes, path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(path, error) from None
-    put_bytes(path, content)

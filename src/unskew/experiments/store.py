@@ -10,8 +10,12 @@ from typing import IO, Any, Self
 
 import unskew
 from unskew.errors import InputError
+from unskew.writing import Output
 
 NAME = "results.jsonl"
+
+BEGINNING = b'{"key":"'
+"""How every line begins."""
 
 ROOMS = ("pools", "sampling", "models", "theory", "estimation", "methods")
 """Rooms of the package on which the numbers depend, in addition to the modules at its top."""
@@ -37,6 +41,15 @@ def key_of(what: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:32]
 
 
+def holds_results(folder: Path) -> bool:
+    """Whether a run wrote to this folder: its first line is a result."""
+    try:
+        with open(folder / NAME, "rb") as file:
+            return {"key", "code"} <= set(json.loads(file.readline()))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
 class Store:
     """The results in a folder. `put` returns once the line is on disk; a torn last line is dropped on opening.
 
@@ -49,6 +62,11 @@ class Store:
         self.records: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Self:
+        if self.path.is_symlink():
+            raise InputError(
+                f"{self.path} is a link, and results would be written to another file. Name another --out."
+            )
+        Output(self.path, "unskew reproduce", ours=lambda _: True, make_folder=True)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[bytes] = open(self.path, "a+b")
         try:
@@ -74,7 +92,7 @@ class Store:
         self._file.seek(0)
         whole = 0
         for number, line in enumerate(self._file, start=1):
-            if not line.endswith(b"\n"):
+            if not line.endswith(b"\n") and (whole or line.startswith(BEGINNING) or BEGINNING.startswith(line)):
                 break  # cut off when the process was killed: that result was never finished
             try:
                 record = json.loads(line)

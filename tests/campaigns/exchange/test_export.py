@@ -85,7 +85,7 @@ def run_onnx(written: bytes | Path, pipeline: Pipeline, frame: pl.DataFrame) -> 
 
 def test_the_pipeline_predicts_alike_in_another_process(campaign: Campaign, tmp_path: Path) -> None:
     done = export(campaign, tmp_path / "out")
-    assert [file.name for file in done.files] == ["model.joblib", "model.onnx", "ledger.parquet"]
+    assert [file.name for file in done.files] == ["model.joblib", "model.onnx", "ledger.parquet", "README.txt"]
     assert done.no_onnx is None
     pool = campaign.pool_frame
     pool.write_parquet(tmp_path / "pool.parquet")
@@ -116,7 +116,7 @@ def test_onnx_agrees_on_mixed_columns_and_on_what_the_log_has_not(campaign: Camp
 
 
 def test_the_ledger_has_every_label_with_its_probability(campaign: Campaign, tmp_path: Path) -> None:
-    frame = pl.read_parquet(export(campaign, tmp_path).files[-1])
+    frame = pl.read_parquet(export(campaign, tmp_path).files[2])
     labels = frame.filter(pl.col("kind").is_in(["answered", "corrected"])).unique("id", keep="last")
     state = campaign.state
     assert set(labels.select("id", "round", "reason", "probability", "label", "actor").iter_rows()) == {
@@ -167,6 +167,30 @@ def test_onnx_agrees_on_categories_alone_and_on_curves(curved: bool) -> None:
     assert label.tolist() == [str(c) for c in pipeline.predict(frame)]
 
 
+@pytest.mark.parametrize("kind", ["number", "boolean", "category", "date"])
+def test_onnx_keeps_the_names_of_columns(kind: str) -> None:
+    """Also names that are no identifiers, that differ only in such characters, or that ONNX itself would choose."""
+    names = [
+        "x y", "x.y", "x_y", "1", "\n", "<b>", "é", "🙂", "=1+1", "label", "label_", "label ", "probabilities",
+        "variable", "x y is missing", "Id_C0", "input", "a" * 300,
+    ]  # fmt: skip
+    rng = np.random.default_rng(0)
+    values: dict[str, Any] = {
+        "number": lambda: rng.normal(size=80),
+        "boolean": lambda: rng.random(80) < 0.5,
+        "category": lambda: rng.choice(["a", "", "(missing)", "x\ny"], 80),
+        "date": lambda: [date(2015, 1, 1) + timedelta(days=int(k)) for k in rng.integers(0, 3000, 80)],
+    }
+    frame = pl.DataFrame({name: values[kind]() for name in names})
+    frame = frame.with_columns(pl.when(pl.Series(rng.random(80) < 0.8)).then(pl.col("x y")).alias("x y"))
+    columns = encoder(frame, dict.fromkeys(names, kind))
+    model = BayesianLogistic(random_state=0).fit(features(columns, frame), np.arange(80) % 2)
+    pipeline = Pipeline([("features", columns), ("model", model)])
+    label, probabilities = run_onnx(to_onnx(pipeline), pipeline, frame)
+    np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=0.0, atol=TOLERANCE)
+    assert label.tolist() == pipeline.predict(frame).tolist()
+
+
 class Stub:
     """A campaign with another model."""
 
@@ -182,9 +206,10 @@ def test_without_onnx_the_reason_is_given_and_no_old_one_stays(campaign: Campaig
     with pytest.raises(NotConvertible, match="got DummyClassifier"):
         to_onnx(pipeline)
     done = export(Stub(campaign, pipeline), tmp_path)  # type: ignore[arg-type]
-    assert [file.name for file in done.files] == ["model.joblib", "ledger.parquet"]
+    assert [file.name for file in done.files] == ["model.joblib", "ledger.parquet", "README.txt"]
     assert done.no_onnx is not None and "got DummyClassifier" in done.no_onnx
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["ledger.parquet", "model.joblib"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["README.txt", "ledger.parquet", "model.joblib"]
+    assert "model.onnx, which would be the safe form of the model, is not here. only" in done.files[2].read_text()
 
 
 def test_without_skl2onnx_the_reason_names_the_remedy(
@@ -193,7 +218,7 @@ def test_without_skl2onnx_the_reason_names_the_remedy(
     monkeypatch.setitem(sys.modules, "unskew.campaigns.exchange.onnx", None)
     done = export(campaign, tmp_path)
     assert done.no_onnx is not None and "pip install 'unskew[onnx]'" in done.no_onnx
-    assert len(done.files) == 2
+    assert len(done.files) == 3
 
 
 def test_nothing_half_written(campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,5 +236,5 @@ def test_nothing_half_written(campaign: Campaign, tmp_path: Path, monkeypatch: p
 
 def test_a_file_in_the_way_is_named(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(InputError, match="out cannot be created"):
+    with pytest.raises(InputError, match="out' is a file, not a folder. Name another folder"):
         export(campaign, tmp_path / "out")

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from unskew.errors import InputError
-from unskew.writing import put_bytes
+from unskew.writing import Output
 
 FOLDER = Path(__file__).parent
 LOG, POOL, TRUTH = (FOLDER / name for name in ("log.csv", "pool.csv", "truth.csv"))
@@ -13,16 +12,17 @@ LABEL, PROPENSITY, ID = "repaid", "granted_with", "application"
 """The columns to name in `start`."""
 
 
-def copy_files(folder: Path) -> list[Path]:
-    """Put log.csv, pool.csv and truth.csv into a folder, unless one of them is there already."""
-    folder.mkdir(parents=True, exist_ok=True)
-    copies = [folder / file.name for file in (LOG, POOL, TRUTH)]
-    for path in copies:
-        if path.exists():
-            raise InputError(f"{path} exists already. Name another folder, or remove it.")
-    for file, path in zip((LOG, POOL, TRUTH), copies, strict=True):
-        put_bytes(path, file.read_bytes())
-    return copies
+def copy_files(folder: Path, *, overwrite: bool = False) -> list[Path]:
+    """Put log.csv, pool.csv and truth.csv into a folder, unless other files of these names are there already."""
+    contents = {folder / file.name: file.read_bytes() for file in (LOG, POOL, TRUTH)}
+    outputs = [
+        Output(path, "unskew demo", lambda there: there.read_bytes() == contents[folder / there.name], overwrite,
+               make_folder=True)
+        for path in contents
+    ]  # fmt: skip
+    for output in outputs:
+        output.put_bytes(contents[output.path])
+    return list(contents)
 
 
 def truth() -> dict[str, str]:

@@ -14,11 +14,12 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from unskew.campaigns.campaign import Campaign
+from unskew.campaigns.exchange.readme import NAME, is_listed, listed, written
 from unskew.campaigns.ledger.events import Event, Leased, Planned, Recorded
-from unskew.errors import InputError, StoreError
-from unskew.writing import put
+from unskew.errors import StoreError
+from unskew.writing import Output
 
-FILES = ("model.joblib", "model.onnx", "ledger.parquet")
+FILES = ("model.joblib", "model.onnx", "ledger.parquet", NAME)
 
 LEDGER = pl.Schema(
     {
@@ -46,17 +47,19 @@ class Exported:
     no_onnx: str | None
 
 
-def export(campaign: Campaign, folder: Path | str) -> Exported:
-    """Write `model.joblib`, `model.onnx` where that is possible, and `ledger.parquet` into a folder.
+def export(campaign: Campaign, folder: Path | str, *, overwrite: bool = False) -> Exported:
+    """Write `model.joblib`, `model.onnx` where that is possible, `ledger.parquet` and `README.txt` into a folder.
 
     All are written to a temporary folder first and then moved, so that a full disk leaves the old files in place. If
-    no ONNX file can be written, that of an earlier export is removed: it would differ from the model beside it.
+    no ONNX file can be written, that of an earlier export is removed: it would differ from the model beside it. Only
+    files of an earlier export are replaced, unless `overwrite` is given.
     """
     out = Path(folder)
+    outputs = {name: Output(out / name, "unskew export", is_listed, overwrite, make_folder=True) for name in FILES}
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{out} cannot be created: {error.strerror}. Choose another folder.") from None
+        raise _unwritable(out, error) from None
     pipeline = campaign.model()
     table = ledger_frame(campaign.ledger.events(campaign.id))
     content, reason = _onnx(pipeline)
@@ -67,14 +70,23 @@ def export(campaign: Campaign, folder: Path | str) -> Exported:
                 Path(drafts, "model.onnx").write_bytes(content)
             table.write_parquet(Path(drafts, "ledger.parquet"))
             names = [name for name in FILES if Path(drafts, name).exists()]
-            for name in names:
-                put(out / name, partial(os.replace, Path(drafts, name)))
+            beside = written([Path(drafts, name) for name in names], reason)
+            before = listed(out)
+            outputs[NAME].put_text(beside + "".join(before))  # if this is interrupted, old and new files are listed
+            for name, output in outputs.items():
+                if name in names:
+                    output.put(partial(os.replace, Path(drafts, name)))
+                elif name != NAME:
+                    output.remove()
+            outputs[NAME].put_text(beside)
     except (OSError, pl.exceptions.PolarsError) as error:
-        told = getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
-        raise StoreError(f"{out} cannot be written to: {told}. Make room, or choose another folder.") from None
-    if content is None:
-        (out / "model.onnx").unlink(missing_ok=True)
-    return Exported([out / name for name in names], reason)
+        raise _unwritable(out, error) from None
+    return Exported([out / name for name in (*names, NAME)], reason)
+
+
+def _unwritable(out: Path, error: Exception) -> StoreError:
+    told = getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
+    return StoreError(f"{out} cannot be written to: {told}. Make room, or choose another folder.")
 
 
 def _onnx(pipeline: Pipeline) -> tuple[bytes | None, str | None]:

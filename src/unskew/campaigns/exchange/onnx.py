@@ -59,18 +59,31 @@ def to_onnx(pipeline: Pipeline) -> bytes:
         BayesianLogistic, "UnskewBayesianLogistic", _model_shapes, _model, options={"zipmap": [True, False, "columns"]}
     )
     kinds = features["columns"].kinds
+    outputs = [_free(name, kinds) for name in ("label", "probabilities")]
     converted = convert_sklearn(
         Pipeline([*features.steps, ("model", model)]),
         name="unskew",
         initial_types=[(name, _column_type(kind == "category")) for name, kind in kinds.items()],
-        final_types=[(_free(name, kinds), None) for name in ("label", "probabilities")],
+        final_types=[(name, None) for name in outputs],
         target_opset=OPSET,
         options={id(model): {"zipmap": False}},
         custom_conversion_functions={SimpleImputer: _imputer},
         custom_shape_calculators={SimpleImputer: _imputer_shape},
         doc_string=INPUTS,
     )
+    _rename(converted.graph, list(kinds), outputs)
     return bytes(converted.SerializeToString())
+
+
+def _rename(graph: Any, inputs: list[str], outputs: list[str]) -> None:
+    """Give inputs and outputs their names back: in a name such as "x y", skl2onnx replaces the blank."""
+    ends = [*graph.input, *graph.output]
+    names = {end.name: name for end, name in zip(ends, [*inputs, *outputs], strict=True)}
+    for end in ends:
+        end.name = names[end.name]
+    for node in graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
 
 
 def _free(name: str, taken: Collection[str]) -> str:

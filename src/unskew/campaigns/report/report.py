@@ -23,18 +23,25 @@ from unskew.estimation.population import PopulationEstimate
 from unskew.methods.registry import REGISTRY
 from unskew.pages import rendered
 from unskew.sampling.diagnostics import diagnose
-from unskew.writing import put_text
+from unskew.writing import Output, page_of
 
+COMMAND = "unskew report"
 MEASURES = {
     "precision": "precision: share of predicted “{positive}” that are right",
     "recall": "recall: share of actual “{positive}” found",
 }
 
 
-def write_report(campaign: Campaign, path: Path) -> str:
+def page(path: Path, *, overwrite: bool = False) -> Output:
+    """The file, if a report may be written there: a new file or an earlier report; with `overwrite`, any file."""
+    return Output(path, COMMAND, page_of(COMMAND), overwrite)
+
+
+def write_report(campaign: Campaign, path: Path, *, overwrite: bool = False) -> str:
     """Write the page, whole or not at all, and return its headline."""
+    output = page(path, overwrite=overwrite)
     facts = gather(campaign)
-    put_text(path, render(facts))
+    output.put_text(render(facts))
     return str(facts["headline"])
 
 

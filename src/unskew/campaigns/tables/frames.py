@@ -1,5 +1,6 @@
 """Frames in memory: Polars or pandas in, Polars out, and back to a file."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,9 @@ def _narrow(column: pl.Series) -> pl.Series:
     return whole if whole.null_count() == column.null_count() and bool((whole == column).all()) else column
 
 
-def put_frame(path: Path, frame: pl.DataFrame) -> None:
+def put_frame(path: Path, frame: pl.DataFrame, check: Callable[[], None] = lambda: None) -> None:
     """Write a frame whole or not at all: as CSV if the name ends in .csv, otherwise as Parquet."""
-    put(path, partial(_write, frame, path))
+    put(path, partial(_write, frame, path), check)
 
 
 def _write(frame: pl.DataFrame, path: Path, beside: Path) -> None:

@@ -1,0 +1,70 @@
+"""The file beside an exported model: what the files are, what loading them means, and their checksums."""
+
+import platform
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import joblib
+import numpy as np
+import sklearn
+
+import unskew
+from unskew.campaigns.folder import digest
+
+NAME = "README.txt"
+FIRST = "Files that `unskew export` wrote."
+LARGEST = 100_000
+"""No such file of ours has as many characters."""
+
+WORDS = {
+    "model.onnx": """\
+The model as ONNX, a list of calculations. Loading it runs no code from the file, so this is the safe form: pass this
+one on, and use this one if the folder came from somebody else.""",
+    "model.joblib": """\
+The same model as a scikit-learn pipeline, in Python's pickle format. LOADING IT CAN RUN ANY CODE that somebody put
+into it, with your rights. Load it only if you trust whoever gave you this folder, and everybody who could change it on
+the way.""",
+    "ledger.parquet": """\
+Everything that happened in the campaign, as a table. It holds data only.""",
+}
+
+
+def written(files: Sequence[Path], no_onnx: str | None) -> str:
+    """The text for these files; `no_onnx` is the reason if there is no `model.onnx`."""
+    here = [file.name for file in files]
+    told = "".join(f"{name}\n{words}\n\n" for name, words in WORDS.items() if name in here)
+    if no_onnx is not None:
+        told += f"model.onnx, which would be the safe form of the model, is not here. {no_onnx}\n\n"
+    made_by = {module.__name__: module.__version__ for module in (unskew, sklearn, np, joblib)}
+    versions = ", ".join(f"{name} {version}" for name, version in made_by.items())
+    sums = "".join(f"{digest(file)}  {file.name}\n" for file in files)
+    return f"""{FIRST}
+
+{told}Made by {versions}, Python {platform.python_version()}.
+model.joblib needs the same scikit-learn.
+
+Whether the files are still as they were written, this command says (it also warns of lines like this one):
+
+    sha256sum --check {NAME}
+
+Whoever changes a file can change this list too. If the folder came to you by a way that you do not trust, ask the
+sender for the list by another way. These are the SHA-256 sums:
+
+{sums}"""
+
+
+def listed(folder: Path) -> list[str]:
+    """The lines with checksums in the folder's file, if `export` wrote one."""
+    try:
+        with open(folder / NAME, encoding="utf-8") as file:
+            text = file.read(LARGEST)
+    except (OSError, ValueError):
+        return []
+    return re.findall(r"^[0-9a-f]{64}  .+\n", text, re.M) if text.startswith(FIRST) else []
+
+
+def is_listed(path: Path) -> bool:
+    """Whether `export` wrote the file: its checksum is listed beside it."""
+    lines = listed(path.parent)
+    return bool(lines) if path.name == NAME else f"{digest(path)}  {path.name}\n" in lines

@@ -1,0 +1,49 @@
+"""Parquet files, read in a process of their own: Polars ends the whole process on some damaged files.
+
+It asks for as much memory as a damaged page claims to need, and if it does not get that, it aborts, which no `except`
+catches. On other files it panics, and prints many lines. So a process that imports nothing but Polars reads the file
+and hands over the frame in Arrow's format. Its memory is limited, and what it prints is dropped.
+"""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from unskew.campaigns.tables import parquet_process
+from unskew.campaigns.tables.csv_text import MOST_COLUMNS, too_wide
+from unskew.errors import InputError
+from unskew.reading import half_memory, read_file
+
+VALUE = 8
+"""Bytes that a value takes in memory, or more if it is text."""
+
+
+def read_parquet(path: Path) -> pl.DataFrame:
+    """The frame in a Parquet file. One that claims more values than half of the memory holds is refused unread."""
+    most = half_memory()
+    content = read_file(path, most=most)
+    done = subprocess.run(
+        [sys.executable, "-P", parquet_process.__file__, str(most), str(MOST_COLUMNS), str(most // VALUE)],
+        input=content,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=False,
+    )
+    if done.returncode == 0:
+        return pl.read_ipc_stream(io.BytesIO(done.stdout))
+    told = done.stdout.decode(errors="replace") if done.returncode == parquet_process.REFUSED else "a value is damaged"
+    kind, _, what = told.partition(":")
+    if kind == "columns":
+        raise too_wide(path, int(what))
+    if kind == "rows":
+        rows, columns = map(int, what.split(","))
+        raise InputError(
+            f"{path} claims {rows:,} rows of {columns:,} columns; half of this machine's memory holds "
+            f"{most // VALUE:,} values. Keep fewer rows or columns, or write the file again."
+        )
+    raise InputError(f"{path} is incomplete or not a Parquet file: {told:.120}. Write it again.")

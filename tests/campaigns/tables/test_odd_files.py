@@ -4,6 +4,7 @@ UNSKEW_FUZZ=20 tries twenty times as many files.
 """
 
 import copy
+import datetime
 import gzip
 import io
 import json
@@ -236,6 +237,29 @@ def test_a_parquet_file_that_ends_polars(name: str, capfd: pytest.CaptureFixture
     with pytest.raises(InputError, match=f"{name} is incomplete or not a Parquet file: .*Write it again."):
         table(ROOT / "tests" / "fixtures" / name)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        (pl.Series([{"a\nb": 1}, None]), "holds Struct"),
+        (pl.Series([datetime.time(1), None]), "holds Time;"),
+        (pl.Series([b"\xff", None]), "holds Binary"),
+        (pl.Series([-(2**63), 2**63 - 1]).cast(pl.Datetime("ms")), "row 1: .* years must be from 1 to 9999"),
+        (pl.Series([-(2**31), 2**31 - 1]).cast(pl.Date), "row 1: .* years must be from 1 to 9999"),
+        (
+            pl.Series([-62135596800000000]).cast(pl.Datetime("us", "America/New_York")),
+            "column 'odd' holds 0, and years",
+        ),
+        (pl.Series([10**31, 0], dtype=pl.Int128), r"holds 1e\+31, and numbers must be finite and at most 1e\+30"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else str(value.dtype),
+)
+def test_odd_types_in_parquet(column: pl.Series, told: str, tmp_path: Path) -> None:
+    column.alias("odd").to_frame().write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=told) as refused:
+        table(tmp_path / "t.parquet")
+    assert str(refused.value).isprintable()
 
 
 def test_a_file_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,14 +26,14 @@ def read_parquet(path: Path) -> pl.DataFrame:
     """The frame in a Parquet file. One that claims more values than half of the memory holds is refused unread."""
     most = half_memory()
     content = read_file(path, most=most)
-    done = subprocess.run(
-        [sys.executable, "-P", parquet_process.__file__, str(most), str(MOST_COLUMNS), str(most // VALUE)],
-        input=content,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        check=False,
-    )
+    command = [sys.executable, "-P", parquet_process.__file__, str(most), str(MOST_COLUMNS), str(most // VALUE)]
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
+    try:
+        done = subprocess.run(
+            command, input=content, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=where, check=False
+        )
+    except OSError as error:
+        raise InputError(f"no process can be started to read {path}: {error.strerror}. Close others.") from None
     if done.returncode == 0:
         return pl.read_ipc_stream(io.BytesIO(done.stdout))
     told = done.stdout.decode(errors="replace") if done.returncode == parquet_process.REFUSED else "a value is damaged"

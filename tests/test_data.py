@@ -121,6 +121,11 @@ def test_from_frame_with_text_features(frame):
         ({"q0": [0.5, -0.1, 0.1, 1.0]}, r"q0 must be in \(0, 1\]; got -0\.1 at row 1\. Drop the row or pass floor="),
         ({"q0": [0.5, 0.2, 1.5, 1.0]}, r"q0 must be in \(0, 1\]; got 1\.5 at row 2\. Correct"),
         ({"q0": [0.5, 0.2, np.nan, 1.0]}, r"q0 must be in \(0, 1\]; got nan at row 2\. Correct"),
+        (
+            {"q0": [0.5, 1e-155, 0.1, 1.0]},
+            r"q0 must be in \(0, 1\], and at least 1e-12; got 1e-155 at row 1\. Drop the row or pass floor=",
+        ),
+        ({"q0": Q, "floor": 1e-13}, r"floor must be in \(0, 1\], and at least 1e-12; got 1e-13"),
         ({"q0": [0.5, 0.2]}, r"q0 must have one value per row; got shape \(2,\) for 4 rows"),
         ({"q0": "often"}, "q0 must hold numbers"),
         ({"q0": Q, "floor": 0.0}, r"floor must be in \(0, 1\]; got 0\.0"),
@@ -135,6 +140,14 @@ def test_from_frame_with_text_features(frame):
         ({"classes": (1, 1)}, "classes must be two different values"),
         ({"X": np.where(X == 0.5, np.nan, X)}, "X must be finite; got nan at row 1, column 1. Impute"),
         ({"X": np.where(X == 0.5, np.inf, X)}, "X must be finite; got inf at row 1, column 1. Impute"),
+        (
+            {"X": np.where(X == 0.5, -1e155, X)},
+            r"X must be at most 1e\+100 in size; got -1e\+155 at row 1, column 1. Scale the feature, or drop the row",
+        ),
+        (
+            {"X": sparse.csr_array(np.where(X == 0.5, 1e155, X))},
+            r"at most 1e\+100 in size; got 1e\+155 at row 1, column 1",
+        ),
         ({"X": X[:, 0]}, "two dimensions"),
         ({"X": X[:, :0]}, "at least one feature"),
         ({"X": [["a"]] * 4}, "X must hold numbers only"),
@@ -180,3 +193,9 @@ def test_a_label_of_another_type_is_shown_as_it_is():
     log = LoggedData([[0.0], [1.0]], [0, 1])
     with pytest.raises(InputError, match="labels must be 0 or 1; got '1' at position 0"):
         signs(["1", "0"], log.classes)
+
+
+def test_the_largest_features_and_the_least_propensities_that_are_taken():
+    log = LoggedData(np.where(X == 0.5, 1e100, X), Y, q0=[0.5, 1e-12, 0.1, 1.0])
+    assert log.X.max() == 1e100 and log.q0.min() == 1e-12
+    assert LoggedData(sparse.csr_array((4, 2)), Y, q0=Q).X.nnz == 0

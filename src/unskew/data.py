@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from unskew.errors import InputError, unknown
 from unskew.rows import Bools, Floats, Rows, as_rows, frame_rows, is_frame, take
 
+LEAST_PROPENSITY = 1e-12
+"""A label that had a smaller chance would weigh more than all others ever made, and squares of its weight overflow."""
+
 
 @dataclass(frozen=True, init=False, eq=False)
 class LoggedData:
@@ -25,7 +28,7 @@ class LoggedData:
     z : sequence of length m, optional
         Whether the label was revealed. If left out, it was revealed wherever `y` has a label.
     q0 : float or sequence of length m
-        Logging propensities Q0(x) in (0, 1]: how likely each row was to be revealed.
+        Logging propensities Q0(x) in (0, 1], and at least 1e-12: how likely each row was to be revealed.
     classes : pair, optional
         (negative, positive). Needed only if the revealed labels do not show both classes.
     floor : float, optional
@@ -193,7 +196,7 @@ class LoggedData:
 def propensities(
     q0: ArrayLike, rows: int, *, floor: float | None = None, name: str = "q0", may_raise: bool = False
 ) -> Floats:
-    """`q0` as one float per row, each in (0, 1]; if `floor` is given, smaller values are raised to it.
+    """`q0` as one float per row, each in (0, 1] and at least 1e-12; smaller values are raised to `floor`, if given.
 
     `may_raise` says whether the user could have passed a floor, so that the error can suggest it.
     """
@@ -206,13 +209,15 @@ def propensities(
     if q.shape != (rows,):
         raise InputError(f"{name} must have one value per row; got shape {q.shape} for {rows} rows. Align them.")
     if floor is not None:
-        if not 0.0 < floor <= 1.0:
-            raise InputError(f"floor must be in (0, 1]; got {floor}. Try floor=0.005.")
+        if not LEAST_PROPENSITY <= floor <= 1.0:
+            least = f", and at least {LEAST_PROPENSITY:g}" if 0.0 < floor < 1.0 else ""
+            raise InputError(f"floor must be in (0, 1]{least}; got {floor}. Try floor=0.005.")
         q = np.where(q < floor, floor, q)
-    if rows and not (q.min() > 0.0 and q.max() <= 1.0):  # NaN fails both
-        i = int(np.argmin((q > 0.0) & (q <= 1.0)))
-        remedy = "Drop the row or pass floor=." if q[i] <= 0.0 and may_raise else "Correct the value or drop the row."
-        raise InputError(f"{name} must be in (0, 1]; got {q[i]} at row {i}. {remedy}")
+    if rows and not (q.min() >= LEAST_PROPENSITY and q.max() <= 1.0):  # NaN fails both
+        i = int(np.argmin((q >= LEAST_PROPENSITY) & (q <= 1.0)))
+        least = f", and at least {LEAST_PROPENSITY:g}" if 0.0 < q[i] < 1.0 else ""
+        remedy = "Drop the row or pass floor=." if q[i] < 1.0 and may_raise else "Correct the value or drop the row."
+        raise InputError(f"{name} must be in (0, 1]{least}; got {q[i]} at row {i}. {remedy}")
     return np.ascontiguousarray(q)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unskew import _kernels
 from unskew.errors import InputError, unknown
-from unskew.rows import Bools, Floats, Ints, Rows, not_finite
+from unskew.rows import Bools, Floats, Ints, Rows, all_usable, unusable
 
 LOSSES = {"squared": _kernels.SQUARED, "logistic": _kernels.LOGISTIC, "hinge": _kernels.HINGE}
 CLOCKS = ("weight", "rows")
@@ -108,10 +108,8 @@ class Descent:
 
 
 def overflowing(X: Rows) -> InputError:
-    """The error for rows that made a sum overflow; it names the first value that is not finite, or the largest one."""
+    """The error for rows that made a sum overflow; it names the first value that cannot be used, or the largest one."""
+    if not all_usable(X):
+        return unusable(X)
     values = X if isinstance(X, np.ndarray) else X.data
-    if np.isfinite(values).all():
-        return InputError(
-            f"x.x must be finite; a value of {np.abs(values).max():g} in X overflows. Scale the features."
-        )
-    return InputError(f"NaN or infinity in X: {not_finite(X)}")
+    return InputError(f"x.x must be finite; a value of {np.abs(values).max():g} in X overflows. Scale the features.")

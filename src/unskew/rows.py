@@ -18,14 +18,16 @@ Bools: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
+LARGEST_FEATURE = 1e100
+"""Sums of squares of larger values overflow, or leave nothing of all other features."""
+
 
 def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
-    """`X` as float64 rows, dense or CSR, with every value finite."""
+    """`X` as float64 rows, dense or CSR, with every value finite and at most 1e100 in size."""
     rows: Rows
     if sparse.issparse(X):
         rows = sparse.csr_array(X, dtype=np.float64, copy=True)
         rows.sum_duplicates()
-        values = rows.data
     else:
         try:
             rows = np.ascontiguousarray(X, dtype=np.float64)
@@ -36,11 +38,10 @@ def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
                 f"{name} must have two dimensions (rows x features); got shape {rows.shape}. "
                 "Reshape a single feature with X.reshape(-1, 1)."
             )
-        values = rows.ravel()
     if rows.shape[1] == 0:
         raise InputError(f"{name} must have at least one feature; got shape {rows.shape}. Pass the feature columns.")
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-        raise not_finite(rows, name=name)
+    if not all_usable(rows):
+        raise unusable(rows, name=name)
     return rows
 
 
@@ -98,17 +99,29 @@ def as_weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
     return v
 
 
-def not_finite(X: Rows, *, name: str = "X") -> InputError:
-    """The error that names the first cell of `X` that is NaN or infinite."""
-    dense = X if isinstance(X, np.ndarray) else X.tocoo()
-    if isinstance(dense, np.ndarray):
-        i, j = np.argwhere(~np.isfinite(dense))[0]
-        value = dense[i, j]
+def all_usable(X: Rows) -> bool:
+    """Whether every value is finite and at most 1e100 in size."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    return not values.size or bool(values.max() <= LARGEST_FEATURE and values.min() >= -LARGEST_FEATURE)  # NaN fails
+
+
+def unusable(X: Rows, *, name: str = "X") -> InputError:
+    """The error that names the first cell of `X` that is NaN, infinite or too large."""
+    if isinstance(X, np.ndarray):
+        i, j = np.argwhere(~(np.abs(X) <= LARGEST_FEATURE))[0]
+        value = X[i, j]
     else:
-        k = int(np.flatnonzero(~np.isfinite(dense.data))[0])
-        (i, j), value = (dense.row[k], dense.col[k]), dense.data[k]
+        cells = X.tocoo()
+        k = int(np.flatnonzero(~(np.abs(cells.data) <= LARGEST_FEATURE))[0])
+        i, j, value = cells.row[k], cells.col[k], cells.data[k]
+    if np.isfinite(value):
+        return InputError(
+            f"{name} must be at most {LARGEST_FEATURE:g} in size; got {value:g} at row {i}, column {j}. "
+            "Scale the feature, or drop the row if the value means missing."
+        )
     return InputError(
-        f"{name} must be finite; got {value} at row {i}, column {j}. Impute or drop the row before passing it."
+        f"{name} must be finite; got {value} at row {i}, column {j}. "
+        "Impute or drop the row: NaN and infinity cannot be learned from."
     )
 
 

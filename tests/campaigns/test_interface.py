@@ -256,6 +256,39 @@ def test_work_is_counted_once_for_status_report_and_page(campaign, clock):
     assert campaign.status().as_dict()["annotators"]["bob"]["answered"] == 1
 
 
+def test_a_label_of_any_type_is_the_class_it_means(campaign):
+    labels = [1, np.int64(1), np.float32(1.0), "1", np.str_("1"), " 1.0", np.array(1), 1.0]
+    rows = campaign.ask(2 * len(labels), by="ann")
+    for k, label in enumerate(labels):
+        assert campaign.tell_lines([(1, rows[2 * k].id, label)], by="ann") == Told(answered=1)
+        assert campaign.answer(rows[2 * k + 1].id, label, by="ann") == Told(answered=1)
+    assert {campaign.row(row.id).label for row in rows} == {"1"}
+
+
+def test_a_label_that_is_none_is_refused(campaign):
+    (row,) = campaign.ask(1, by="ann")
+    for label in (b"1", [1], {"a": 1}, np.array([1]), object(), 1j, "\ud800", 10**5000):
+        for tell in (
+            lambda label: campaign.tell_lines([(1, row.id, label)], by="ann"),
+            lambda label: campaign.answer(row.id, label, by="ann"),
+            lambda label: campaign.tell({row.id: label}, by="ann"),
+        ):
+            with pytest.raises(InputError, match="a label must be text|ids and labels must be"):
+                tell(label)
+    for label in (np.True_, True, float("nan"), "yes"):
+        with pytest.raises(Rejected, match="must be '0' or '1'"):
+            campaign.answer(row.id, label, by="ann")
+    assert campaign.state.spent == 0
+
+
+def test_a_line_that_is_none_is_refused(campaign):
+    for line in ((1, "a"), ("one", "a", "1"), None, 7, (1, b"a", "1"), (1, ["a"], "1"), (1, "\ud800", "1")):
+        with pytest.raises(InputError, match=r"must be \(line, id, label\)|by row id|must be whole characters"):
+            campaign.tell_lines([line], by="ann")
+    with pytest.raises(InputError, match="answers must be by row id; got list"):
+        campaign.answer(["a"], "1", by="ann")
+
+
 OWN = """
 from unskew.methods.pools.unskew import Unskew
 

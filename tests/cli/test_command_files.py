@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from commands import GOOD, RUN, fill, out, refused, table, told
+from commands import GOOD, RUN, START, fill, out, refused, table, told
 from unskew.campaigns.example import LOG, POOL
 from unskew.cli import main
 
@@ -180,3 +180,28 @@ def test_an_audit_on_a_narrow_terminal_says_where(
 def test_one_label_is_not_called_labels(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", "bank", "-n", "1", "--out", "rows.csv"]) == main(["tell", "bank", str(fill(Path("rows.csv")))])
     assert "from 1 label of 40." in out(capsys, "report", "bank")
+
+
+def test_a_file_that_ask_wrote_can_be_predicted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ids, a heading, categories and classes that begin like formulas come back as they were."""
+    odd = [pl.format("={}", "application").alias("application"), pl.format("x;={}", "region").alias("=region")]
+    log = pl.read_csv(LOG).with_columns(pl.col("repaid").replace({"yes": "@yes", "no": "-"}), *odd).drop("region")
+    pool = pl.read_csv(POOL).with_columns(*odd).drop("region")
+    log.write_parquet(tmp_path / "log.parquet")
+    pool.write_parquet(tmp_path / "pool.parquet")
+    bank, rows, few = (str(tmp_path / name) for name in ("bank", "rows.csv", "few.parquet"))
+    files = ["--log", str(tmp_path / "log.parquet"), "--pool", str(tmp_path / "pool.parquet")]
+    assert main(["start", bank, *files, *START, "--budget", "20"]) == 0
+    assert main(["ask", bank, "-n", "10", "--out", rows]) == 0
+    heading, *cells = table(Path(rows))
+    assert "'=region" in heading and all(row[0].startswith("'=A") and "x;'=" in row[-2] for row in cells)
+    asked_for = pl.DataFrame({"application": [row[0][1:] for row in cells]})
+    asked_for.join(pool, on="application", how="left", maintain_order="left").write_parquet(few)
+    for name in (rows, few):
+        assert main(["predict", bank, name, "--out", f"{name}.out.parquet"]) == 0
+    asked, exact = (pl.read_parquet(f"{name}.out.parquet") for name in (rows, few))
+    assert asked.equals(exact) and set(exact["prediction"]) <= {"@yes", "-"}
+    assert main(["predict", bank, rows, "--out", f"{rows}.out.csv"]) == 0
+    printed = out(capsys, "predict", bank, rows)
+    assert Path(f"{rows}.out.csv").read_text() == printed and not any(",@" in line for line in printed.splitlines())
+    assert all(line.startswith("'=A") for line in printed.splitlines()[1:])

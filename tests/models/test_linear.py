@@ -158,7 +158,7 @@ def test_refusals_name_the_value_and_the_remedy():
     assert "got nan at row 0" in refusal(fit, X, y, sample_weight=[np.nan, 1, 1])
     assert "one value per row of X; got shape (2,) for 3 rows. Align them" in refusal(fit, X, y, sample_weight=[1, 1])
     assert "zero for every row" in refusal(fit, X, y, sample_weight=[0, 0, 0])
-    assert "a value of 1e+200 in X overflows. Scale the features" in refusal(
+    assert "at most 1e+100 in size; got 1e+200 at row 1, column 0. Scale the feature" in refusal(
         fit(X, y).predict, [[1.0, 1.0], [1e200, 1.0]]
     )
 

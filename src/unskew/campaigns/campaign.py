@@ -17,7 +17,7 @@ from unskew.campaigns.ledger.state import Row, State
 from unskew.campaigns.ledger.status import Status, room, status_of
 from unskew.campaigns.ledger.store import Ledger, utc_now
 from unskew.campaigns.rounds import Fit, Rounds
-from unskew.campaigns.telling import Label, Line, Told, Unread, judge, lines_of
+from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of
 from unskew.errors import InputError, StoreError
 
 if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that fits models, which is slow to import
@@ -244,11 +244,11 @@ class Campaign:
 
     def answer(self, id: str, label: Label, *, by: str) -> Told:
         """Take in one answer."""
-        return self.tell({id: label}, by=by)
+        return self.tell_lines([(None, id_text(id), label_text(label))], by=by)
 
     def skip(self, id: str, *, by: str) -> Told:
         """Skip a row that `by` cannot or will not answer; its place in the budget is free again."""
-        return self.tell({id: None}, by=by)
+        return self.tell_lines([(None, id_text(id), None)], by=by)
 
     def undo(self, id: str | None = None, *, by: str) -> Row | None:
         """Take back the last answer or skip of `by`, who then holds the row again, before all other rows.

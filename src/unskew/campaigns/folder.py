@@ -149,7 +149,7 @@ class Folder:
             _check_plain(path)
             if digest(path) != sha256:
                 raise StoreError(f"{path} is not the file the campaign began with. Restore it from a copy.")
-            return pl.read_parquet(path)
+            return pl.read_parquet(path, glob=False)
         except FileNotFoundError:
             raise StoreError(f"{path} is missing. Copy it from where the campaign was made.") from None
         except OSError as error:

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from numbers import Integral
+from numbers import Integral, Real
+from typing import Any
 
 from unskew.campaigns.ledger.events import Answered, Corrected, Event, Skipped
 from unskew.campaigns.ledger.state import Row, RowStatus, State
@@ -67,19 +68,49 @@ def lines_of(answers: Mapping[str, Label]) -> list[Line]:
         raise InputError(
             f"answers must be a label for each row id; got {type(answers).__name__}. Pass {{row.id: label}}."
         )
-    for id in answers:
-        if not isinstance(id, str | Integral):
-            raise InputError(
-                f"answers must be by row id; got {type(id).__name__} in its place. Pass {{row.id: label}}."
-            )
-    return [(None, str(id), label_text(label)) for id, label in answers.items()]
+    return [(None, id_text(id), label_text(label)) for id, label in answers.items()]
 
 
-def label_text(label: Label) -> str | None:
-    """A label as it would be written in a file."""
+def id_text(id: Any) -> str:
+    """A row's id as it would be written in a file."""
+    if isinstance(id, str | Integral):
+        return _text(id)
+    raise InputError(f"answers must be by row id; got {type(id).__name__} in its place. Pass {{row.id: label}}.")
+
+
+def label_text(label: Any) -> str | None:
+    """A label as it would be written in a file.
+
+    >>> label_text(1), label_text(True), label_text(None)
+    ('1', 'true', None)
+    """
     if label is None:
         return None
-    return str(label).lower() if isinstance(label, bool) else str(label)
+    item = label.item() if hasattr(label, "item") and not getattr(label, "shape", 0) else label  # NumPy's numbers
+    if isinstance(item, bool):
+        return str(item).lower()
+    if isinstance(item, str | Real):
+        return _text(item)
+    raise InputError(f"a label must be text, a number or true or false; got {type(label).__name__}. Pass a class.")
+
+
+def _text(value: Any) -> str:
+    """A value as text that can be stored: half of a pair of surrogates cannot."""
+    try:
+        text = str(value)
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"ids and labels must be whole characters; got {text!r:.60}. Write it again.") from None
+    except ValueError:
+        raise InputError("ids and labels must be of a few digits; got thousands. Write it again.") from None
+    return text
+
+
+def _checked(one: Any) -> Line:
+    """A line as `Line` has it, also if it has an id or a label that is not text yet."""
+    if not isinstance(one, Sequence) or len(one) != 3 or not isinstance(one[0], int | None):
+        raise InputError(f"an answer must be (line, id, label), its line a number or None; got {one!r:.60}. Pass that.")
+    return one[0], id_text(one[1]), label_text(one[2])
 
 
 def judge(
@@ -98,7 +129,7 @@ def judge(
     other rows are worded alike, and say nothing of what others hold or answered.
     """
     problems: list[tuple[int | None, str]] = [(one.line, one.problem) for one in lines if isinstance(one, Unread)]
-    answers = [one for one in lines if not isinstance(one, Unread)]
+    answers = [_checked(one) for one in lines if not isinstance(one, Unread)]
     events: list[Event] = []
     first: dict[str, tuple[int | None, str | None]] = {}
     repeated, conflicts, places = 0, False, state.left

@@ -76,7 +76,7 @@ def predict(
     unskew predict bank new.csv > predictions.csv
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.tables.frames import put_frame
+    from unskew.campaigns.tables.frames import as_csv, put_frame
 
     ends = (".csv", ".parquet")
     output = None if out is None else Output(out, "unskew predict", overwrite=overwrite, endings=ends)
@@ -87,7 +87,7 @@ def predict(
     if as_json:
         print_json({"rows": found.height, **({"out": str(out)} if out else {"predictions": found.to_dicts()})})
     elif out is None:
-        print(found.write_csv(), end="")
+        print(as_csv(found), end="")
     else:
         print(f"{count(found.height, 'prediction')} in {out}")
         say_next("export", dir)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from unskew.errors import InputError
 from unskew.models.belief import Belief, Some, at_stake, foremost, pick, settled
 from unskew.models.features import Features
-from unskew.models.inputs import check_finite, check_some_weight, further_rows, training_rows, two_classes
+from unskew.models.inputs import check_some_weight, check_usable, further_rows, training_rows, two_classes
 from unskew.models.laplace import Posterior, leave_one_out, posterior
 from unskew.rows import Floats, Ints, Rows, keys, take
 
@@ -105,7 +105,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows alone."""
         rows, labels, v = training_rows(self, X, y, sample_weight, first=True)
-        check_finite(rows)
+        check_usable(rows)
         check_some_weight(v)
         classes = two_classes(labels[v > 0.0])
         rows, sign, v = _as_set(rows, np.where(labels == classes[1], 1.0, -1.0), v)
@@ -201,7 +201,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """A value of every row, computed from the features of one block of rows after another."""
         check_is_fitted(self, "posterior_")
         rows = further_rows(self, X)
-        check_finite(rows)
+        check_usable(rows)
         blocks = (rows[k : k + BLOCK] for k in range(0, max(rows.shape[0], 1), BLOCK))
         return np.concatenate([value(self.expand(block)) for block in blocks])
 

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from unskew.errors import InputError
-from unskew.rows import Floats, Rows, as_weights, not_finite
+from unskew.rows import Floats, Rows, all_usable, as_weights, unusable
 
 _CHECKS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
 
@@ -17,7 +17,7 @@ _CHECKS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_al
 def training_rows(
     estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool
 ) -> tuple[Rows, NDArray[Any], Floats]:
-    """Rows, labels and weights to learn from. Whether the rows are finite is left to the caller.
+    """Rows, labels and weights to learn from. Whether the values can be used is left to the caller.
 
     The `first` call records the number and names of the features on the estimator; later calls must match them.
     """
@@ -31,7 +31,7 @@ def training_rows(
 
 
 def further_rows(estimator: Any, X: Any) -> Rows:
-    """Rows to classify, with the features of the training rows. Whether they are finite is left to the caller."""
+    """Rows to classify, with the features of the training rows. Whether values can be used is left to the caller."""
     return as_csr_or_dense(validate_data(estimator, X, reset=False, ensure_min_samples=0, **_CHECKS))
 
 
@@ -64,11 +64,10 @@ def two_classes(labels: NDArray[Any], *, remedy: str = "Add rows of the other cl
     return found
 
 
-def check_finite(X: Rows) -> None:
-    """Refuse NaN and infinity, naming the first cell that holds one."""
-    values = X.ravel() if isinstance(X, np.ndarray) else X.data
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-        raise InputError(f"NaN or infinity in X: {not_finite(X)}")
+def check_usable(X: Rows) -> None:
+    """Refuse NaN, infinity and values too large to learn from, naming the first cell that holds one."""
+    if not all_usable(X):
+        raise unusable(X)
 
 
 def check_some_weight(v: Floats) -> None:

@@ -13,7 +13,7 @@ from unskew.data import signs
 from unskew.descent import LOSSES, Descent, Order, overflowing
 from unskew.errors import InputError
 from unskew.models.inputs import check_some_weight, further_rows, training_rows, two_classes
-from unskew.rows import Floats, Rows, as_weights
+from unskew.rows import Floats, Rows, all_usable, as_weights
 
 ONE_CLASS = "Add rows of the other class, or name both with partial_fit(classes=)."
 
@@ -174,7 +174,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _training(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool
     ) -> tuple[Rows, NDArray[Any], Floats]:
-        """Rows, labels and weights, checked except that rows are finite: where one is not, w shows it."""
+        """Rows, labels and weights, checked except for the size of values in X: `_reached` does that."""
         if not first and self._is_plain(X, y):
             return X, y, as_weights(sample_weight, X.shape[0])
         return training_rows(self, X, y, sample_weight, first=first)
@@ -191,8 +191,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         )
 
     def _reached(self, descent: Descent, classes: NDArray[Any], rows: Rows) -> Self:
-        """Keep what was learned. If a value of X was not finite, neither is w, and nothing is kept."""
-        if not np.isfinite(descent.w).all():
+        """Keep what was learned. If a value of X was not finite or too large, nothing is kept."""
+        if not np.isfinite(descent.w).all() or not all_usable(rows):
             raise overflowing(rows)
         self.classes_, self._descent = classes, descent
         return self

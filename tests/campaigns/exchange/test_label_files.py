@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import pytest
 from unskew.campaigns import Campaign, Recorded, Rejected, State, Told
 from unskew.campaigns.exchange.label_files import answers, written
 from unskew.campaigns.ledger.events import Answered, Event, Planned, PlannedRow
+from unskew.campaigns.tables.spreadsheets import guarded, unguarded
 from unskew.campaigns.telling import judge
+from unskew.errors import UnskewError
 
 IDS = ["a", " a ", "b"]
 Make = Callable[..., Campaign]
@@ -153,17 +156,51 @@ def test_every_problem_of_a_file_is_listed_by_line(form: str, make: Make, tmp_pa
     assert campaign.ledger.events(campaign.id) == before
 
 
-@pytest.mark.parametrize("formula", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+@pytest.mark.parametrize(
+    "formula", ["=cmd|' /C calc'!A0", "+1+A1", "-1+A1", "@SUM(A1)", "\t=1", "\r=1", "x;=1+1", "'=1", "\uff1d1+1", " =1"]
+)
 def test_a_spreadsheet_runs_no_value_as_a_formula(formula: str, make: Make, tmp_path: Path) -> None:
-    campaign = make(note=formula, key="-{}")
-    file = filled(campaign, "csv", ["yes"], tmp_path)
+    campaign = make(note=formula, key=f"{formula}{{}}", extra=formula, classes=(formula, "-"))
+    file = filled(campaign, "csv", [guarded(formula), "-"], tmp_path)
     with open(file, newline="") as opened:
-        heading, row = csv.reader(opened)
+        heading, row, _ = csv.reader(opened)
     shown = dict(zip(heading, row, strict=True))
-    assert shown["note"] == f"'{formula}"
-    assert shown["key"].startswith("-")  # ids are read back
-    assert float(shown["x"]) == campaign.row(shown["key"]).values["x"]
-    assert campaign.tell_lines(answers(file, campaign.settings)[0], by="ann") == Told(answered=1)
+    assert shown["note"] == guarded(formula) and guarded(formula) in heading
+    id = unguarded(shown["key"])
+    assert id.startswith(formula.strip()) and float(shown["x"]) == campaign.row(id).values["x"]
+    assert campaign.tell_lines(answers(file, campaign.settings)[0], by="ann") == Told(answered=2)
+    assert {str(row.label).strip() for row in campaign.state.answered()} == {formula.strip(), "-"}
+
+
+def test_a_heading_that_begins_like_a_formula_is_found_again(make: Make, tmp_path: Path) -> None:
+    campaign = make()
+    settings = replace(campaign.settings, label="=y", id="@key")
+    row = campaign.ask(1, by="ann")[0]
+    file = tmp_path / "rows.csv"
+    file.write_text(written([row], settings)[:-1] + "yes\n")
+    assert file.read_text().startswith("'@key,") and answers(file, settings) == ([(2, row.id, "yes")], 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("deep.jsonl", b'{"id": ' + b"[" * 100_000, "line 1: .* is not like"),
+        ("half.jsonl", b'{"id": "\\ud800", "label": "yes"}', "line 1: .* is not like"),
+        ("list.jsonl", b'{"id": ["a"], "label": "yes"}', "line 1: .* is not like"),
+        ("label.jsonl", b'{"id": "k1", "label": {"a": 1}}', "line 1: .* is not like"),
+        ("digits.jsonl", b'{"id": ' + b"7" * 5000 + b', "label": "yes"}', "line 1: .* is not like"),
+        ("deep.json", b"[" * 100_000, "nested too deeply"),
+        ("digits.json", b"[" + b"7" * 5000 + b"]", "not a whole JSON file"),
+        ("wide.csv", b"key,y" + b"," * 1_000_000, "from line 1 on: it has more than 1,000,000 cells"),
+        ("broken.csv", b'"a\nb",c', "its first line must name .*; got 'a.{2}b', 'c'"),
+    ],
+)
+def test_odd_files_are_one_line(name: str, content: bytes, told: str, make: Make, tmp_path: Path) -> None:
+    campaign = make()
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnskewError, match=f"(?i){told}") as refused:
+        campaign.tell_lines(answers(tmp_path / name, campaign.settings)[0], by="ann")
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 500
 
 
 def test_a_negative_number_is_written_as_it_is(make: Make) -> None:

@@ -144,10 +144,10 @@ def test_two_classes_ticked_at_once_are_a_problem() -> None:
         ({"tasks": []}, "must be a list of tasks; got dict"),
         ("[]", "must be a list of tasks; got str"),
         ([7], "item 1 is not a task .* got 7"),
-        ([{"text": "hello", "id": 1, "annotation_id": 3}], "item 1 is not a task .* got the fields text, id"),
+        ([{"text": "hello", "id": 1, "annotation_id": 3}], "item 1 is not a task .* got the fields 'text', 'id'"),
         (
             [{"data": {"text": "hello"}, "annotations": []}],
-            "item 1 has no 'unskew_id' in its data; got the fields text",
+            "item 1 has no 'unskew_id' in its data; got the fields 'text'",
         ),
         ([{"data": {"unskew_id": "1"}, "completions": []}], "item 1 is not a task"),
         (
@@ -155,6 +155,9 @@ def test_two_classes_ticked_at_once_are_a_problem() -> None:
             "item 1 is not a task",
         ),  # ids, as the task list gives them
         ([{"data": None, "annotations": []}], "item 1 has no 'unskew_id'"),
+        ([full(["A1"], annotation("late"))], "item 1: answers must be by row id; got list"),
+        ([full("\ud800", annotation("late"))], "item 1: ids and labels must be whole characters"),
+        ([short("A1", {"choices": [["late"]]})], "item 1: a label must be text, a number or true or false; got list"),
     ],
 )
 def test_other_files_are_refused(export: Any, told: str) -> None:
@@ -162,3 +165,11 @@ def test_other_files_are_refused(export: Any, told: str) -> None:
     with pytest.raises(NotAnswers, match=told):
         answers(export)
     assert export == before
+
+
+@pytest.mark.parametrize("person", [["ann"], {"id": {"id": [1]}}, {"email": "a@b"}, None, 1e400, True])
+def test_whoever_completed_it_is_one_person(person: Any) -> None:
+    before, after = annotation("late"), annotation("repaid")
+    before["completed_by"] = after["completed_by"] = person
+    before["updated_at"], after["updated_at"] = "2026-01-01", "2026-01-02"
+    assert answers([full("A1", after, before)]) == [(1, "A1", "repaid")]

@@ -11,13 +11,18 @@ from typing import Any
 from unskew.campaigns.exchange import label_studio
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
-from unskew.campaigns.tables.csv_text import LARGEST_CELL
-from unskew.campaigns.telling import Line, NotAnswers, Unread, label_text
-from unskew.errors import InputError, unknown
+from unskew.campaigns.tables.csv_text import LARGEST_CELL, not_endless
+from unskew.campaigns.tables.spreadsheets import csv_lines, unguarded
+from unskew.campaigns.telling import Line, NotAnswers, Unread, id_text, label_text
+from unskew.errors import unknown
+from unskew.reading import read_file
 
 FORMS = ("csv", "jsonl", "label-studio")
 SKIP = "skip"
 """Written in place of a label where nobody can tell."""
+
+LARGEST = 100_000_000
+"""Bytes of a file of labels. In memory, JSON can take twenty times as much."""
 
 
 def id_column(settings: Settings) -> str:
@@ -46,14 +51,7 @@ def written(rows: Sequence[Row], settings: Settings, form: str = "csv") -> str:
         raise unknown("form", form, FORMS)
     columns = [name for name in settings.types if name != settings.id]
     heading = [id_column(settings), *columns, settings.label]
-    return "".join(map(_line, [heading, *([one.id, *(_cell(one.values[c]) for c in columns), ""] for one in rows)]))
-
-
-def _line(cells: Sequence[Any]) -> str:
-    """A line of CSV. The writer quotes cells with either line-end character only if its own lines end in both."""
-    text = StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(cells)
-    return text.getvalue().removesuffix("\r\n") + "\n"
+    return csv_lines([heading, *([one.id, *(one.values[name] for name in columns), ""] for one in rows)])
 
 
 def as_record(one: Row) -> dict[str, Any]:
@@ -67,25 +65,19 @@ def as_record(one: Row) -> dict[str, Any]:
     }
 
 
-def _cell(value: Any) -> Any:
-    """A value that a spreadsheet does not run: text that begins like a formula gets an apostrophe in front."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    return str(value).lower() if isinstance(value, bool) else value
-
-
 def answers(path: Path, settings: Settings) -> tuple[list[Line | Unread], int]:
     """The answers in a .csv, .jsonl or (Label Studio's) .json file, and the number of rows without a label.
 
     CSV needs a heading for the ids and one for the labels: those of the file that `ask` wrote, or `id` and `label`.
-    Other columns are ignored. "skip" is a skip, unless it is a class. A line that cannot be read is returned as an
+    Other columns are ignored, and so are the apostrophes that `tables.spreadsheets` puts in front of formulas. "skip"
+    is a skip, unless it is a class. A line that cannot be read is returned as an
     `Unread`: `Campaign.tell_lines` lists all problems of a file, and changes nothing. A file that does not hold answers
     at all is a `NotAnswers`.
     """
     text = _read(path)
     kind = path.suffix.lower()
     if kind == ".json":
-        return label_studio.answers(_json(path, text)), 0
+        return _from_json(path, text), 0
     if kind not in (".csv", ".tsv", ".jsonl"):
         raise NotAnswers(f"{str(path)!r} must end in .csv, .jsonl or, for a Label Studio export, .json. Rename it.")
     may_skip = SKIP not in [name.strip().lower() for name in settings.classes]
@@ -109,27 +101,33 @@ Written = tuple[int, str, str] | Unread
 def _from_csv(path: Path, text: str, settings: Settings) -> Iterator[Written]:
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_CELL))
     ids, labels = (id_column(settings), "id"), (settings.label, "label")
-    table = csv.reader(StringIO(text, newline=""), delimiter=_separator(text, ids, labels), strict=True)
+    table = _table(text, _separator(text, ids, labels))
     begun = 1
     try:
-        names = next(table, [])
+        names: list[str] = next(table, [])
         at_id, at_label = _position(path, names, ids, "ids"), _position(path, names, labels, "labels")
         begun = table.line_num + 1
         for cells in table:
             if len(cells) == len(names):
-                yield begun, cells[at_id], cells[at_label]
+                yield begun, unguarded(cells[at_id]), unguarded(cells[at_label])
             elif cells:
                 yield Unread(begun, f"{len(cells)} values under {len(names)} headings. Correct the line.")
             begun = table.line_num + 1
     except csv.Error as error:
-        raise NotAnswers(f"{path} is not a whole CSV file from line {begun} on: {error}. Save it again.") from None
+        told = str(error).replace("\t", "\\t")
+        raise NotAnswers(f"{path} is not a whole CSV file from line {begun} on: {told}. Save it again.") from None
+
+
+def _table(text: str, separator: str) -> Any:
+    """Python's reader, which also knows the number of the line it has come to."""
+    return csv.reader(not_endless(StringIO(text, newline=""), separator), delimiter=separator, strict=True)
 
 
 def _separator(text: str, ids: Sequence[str], labels: Sequence[str]) -> str:
     """The separator with which the headings are found, or otherwise the commonest. Spreadsheets differ in it."""
     for separator in ",;\t":
         with suppress(csv.Error):
-            names = next(csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True), [])
+            names: list[str] = next(_table(text, separator), [])
             if _at(names, ids) is not None and _at(names, labels) is not None:
                 return separator
     return max(",;\t", key=text.partition("\n")[0].count)
@@ -137,7 +135,7 @@ def _separator(text: str, ids: Sequence[str], labels: Sequence[str]) -> str:
 
 def _at(names: Sequence[str], wanted: Sequence[str]) -> int | None:
     """The position of the first of the wanted names."""
-    plain = [name.strip() for name in names]
+    plain = [unguarded(name).strip() for name in names]
     return next((plain.index(name.strip()) for name in wanted if name.strip() in plain), None)
 
 
@@ -146,7 +144,7 @@ def _position(path: Path, names: Sequence[str], wanted: Sequence[str], what: str
     if found is not None:
         return found
     told = " or ".join(map(repr, dict.fromkeys(wanted)))
-    shown = ", ".join(names[:6]) or "nothing"
+    shown = ", ".join(map(repr, names[:6])) or "nothing"
     raise NotAnswers(f"{path} has no column of {what}: its first line must name {told}; got {shown:.120}. Add it.")
 
 
@@ -156,22 +154,16 @@ def _from_jsonl(path: Path, text: str, settings: Settings) -> Iterator[Written]:
             continue
         try:
             said = json.loads(line)
-            id, label = said["id"], said.get("label")
-        except (ValueError, KeyError, TypeError, AttributeError):
+            id, label = id_text(said["id"]), label_text(said.get("label")) or ""
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # an InputError is a ValueError
             yield Unread(number, f'{line!r:.60} is not like {{"id": "17", "label": "yes"}}. Correct the line.')
             continue
-        yield number, str(id), label_text(label) or ""
+        yield number, id, label
 
 
 def _read(path: Path) -> str:
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"there is no file {str(path)!r}. Check the name, and the folder you are in.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
+        text = read_file(path, most=LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NotAnswers(f"{path} is not UTF-8 at byte {error.start}. Save it again as UTF-8.") from None
     if not text.strip():
@@ -179,8 +171,18 @@ def _read(path: Path) -> str:
     return text
 
 
-def _json(path: Path, text: str) -> Any:
+def _from_json(path: Path, text: str) -> list[Line | Unread]:
     try:
-        return json.loads(text)
+        export = json.loads(text)
     except ValueError as error:
         raise NotAnswers(f"{path} is not a whole JSON file: {error}. Export it again.") from None
+    except RecursionError:
+        raise _too_deep(path) from None
+    try:
+        return label_studio.answers(export)
+    except RecursionError:  # from parts of it shown as text
+        raise _too_deep(path) from None
+
+
+def _too_deep(path: Path) -> NotAnswers:
+    return NotAnswers(f"{path} is nested too deeply for an export of Label Studio. Export it again.")

@@ -11,7 +11,8 @@ from xml.sax.saxutils import quoteattr
 
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
-from unskew.campaigns.telling import Line, NotAnswers, Unread
+from unskew.campaigns.telling import Line, NotAnswers, Unread, id_text, label_text
+from unskew.errors import InputError
 
 ID, ROUND, PROBABILITY, ROW, LABEL = "unskew_id", "unskew_round", "unskew_probability", "row", "label"
 
@@ -73,7 +74,7 @@ class _Annotation:
     """What one person said about one row: the classes ticked, or None if the annotation was cancelled."""
 
     item: int
-    by: Any
+    by: str
     at: str
     ticked: list[str] | None
 
@@ -127,9 +128,9 @@ def _read(item: int, task: Any) -> tuple[str, list[_Annotation]]:
     if not isinstance(task, dict):
         raise _foreign(item, task)
     if {ID, "annotation_id"} <= task.keys():
-        ticked = _ticked(task.get(LABEL))
-        said = [_Annotation(item, task.get("annotator"), str(task.get("updated_at")), ticked)]
-        return str(task[ID]), said if task["annotation_id"] else []
+        ticked = _ticked(item, task.get(LABEL))
+        said = [_Annotation(item, _person(task.get("annotator")), str(task.get("updated_at")), ticked)]
+        return _id(item, task[ID]), said if task["annotation_id"] else []
     data, annotations = task.get("data"), task.get("annotations")
     if not isinstance(annotations, list) or not all(isinstance(a, dict) for a in annotations) or "data" not in task:
         raise _foreign(item, task)
@@ -138,9 +139,17 @@ def _read(item: int, task: Any) -> tuple[str, list[_Annotation]]:
             f"item {item} has no {ID!r} in its data; got {_opening(data)}. "
             "Export the project into which `unskew ask --as label-studio` was imported."
         )
-    return str(data[ID]), [
-        _Annotation(item, _person(a.get("completed_by")), str(a.get("updated_at")), _results(a)) for a in annotations
+    return _id(item, data[ID]), [
+        _Annotation(item, _person(a.get("completed_by")), str(a.get("updated_at")), _results(item, a))
+        for a in annotations
     ]
+
+
+def _id(item: int, value: Any) -> str:
+    try:
+        return id_text(value)
+    except InputError as error:
+        raise NotAnswers(f"item {item}: {error}") from None
 
 
 def _foreign(item: int, task: Any) -> NotAnswers:
@@ -150,27 +159,30 @@ def _foreign(item: int, task: Any) -> NotAnswers:
     )
 
 
-def _results(annotation: Mapping[str, Any]) -> list[str] | None:
+def _results(item: int, annotation: Mapping[str, Any]) -> list[str] | None:
     if annotation.get("was_cancelled"):
         return None
     result = annotation.get("result")
     regions = [r for r in result if isinstance(r, dict)] if isinstance(result, list) else []
-    return [label for r in regions if r.get("from_name") == LABEL for label in _ticked(r.get("value"))]
+    return [label for r in regions if r.get("from_name") == LABEL for label in _ticked(item, r.get("value"))]
 
 
-def _ticked(value: Any) -> list[str]:
+def _ticked(item: int, value: Any) -> list[str]:
     """The classes ticked. JSON-MIN writes one as text, several as {"choices": [...]}, and for none no field at all."""
     if isinstance(value, dict):
         value = value.get("choices")
     if value is None:
         return []
-    return [str(v) for v in value] if isinstance(value, list) else [str(value)]
+    try:
+        return [label_text(v) or "" for v in (value if isinstance(value, list) else [value])]
+    except InputError as error:
+        raise NotAnswers(f"item {item}: {error}") from None
 
 
-def _person(by: Any) -> Any:
-    """A user's number; some exports write the whole user record."""
-    return by.get("id") if isinstance(by, dict) else by
+def _person(by: Any) -> str:
+    """A user's number, as text, since anything may stand there; some exports write the whole user record."""
+    return repr(by.get("id") if isinstance(by, dict) else by)
 
 
 def _opening(value: Any) -> str:
-    return f"the fields {', '.join(map(str, list(value)[:6]))}" if isinstance(value, dict) else f"{value!r:.60}"
+    return f"the fields {', '.join(map(repr, list(value)[:6])):.120}" if isinstance(value, dict) else f"{value!r:.60}"

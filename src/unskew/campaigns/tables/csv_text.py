@@ -5,14 +5,16 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from unskew.campaigns.tables.spreadsheets import unguarded, unguarded_cells
 from unskew.errors import InputError
+from unskew.reading import half_memory, read_file
 
 MOST_COLUMNS = 2_000
 """More are refused: nobody can read such a row, and a model of them needs more labels than anyone buys."""
@@ -20,16 +22,26 @@ MOST_COLUMNS = 2_000
 LARGEST_CELL = 1_000_000
 """Bytes. More in one cell is almost always a quote that was never closed."""
 
+MOST_CELLS = 1_000_000
+"""In one line. Python's reader makes a list of them before anyone can count them."""
+
 BLOCK = 16_000_000
-"""Bytes read at a time."""
+"""Bytes looked at a time."""
+
+SWELLING, SMALL = 200, 256_000_000
+"""Text of more than SMALL bytes may be at most SWELLING times as large as the gzip file that it comes from."""
 
 
-def read_csv(path: Path, separator: str) -> pl.DataFrame:
-    """All cells as text, "" as missing."""
-    raw = _content(path)
+def read_csv(path: Path, raw: bytes, separator: str) -> pl.DataFrame:
+    """All cells as text, "" as missing, without the apostrophes of `spreadsheets`. The path is for messages."""
+    frame = _cells(path, raw, separator)
+    return unguarded_cells(frame) if b"'" in raw else frame
+
+
+def _cells(path: Path, raw: bytes, separator: str) -> pl.DataFrame:
     rows = _rows(raw, separator)
     try:
-        names = _header(path, next(rows)[1], separator)
+        names = _header(path, [unguarded(name) for name in next(rows)[1]], separator)
         height = _even(raw, separator, len(names)) or _checked(path, rows, len(names))
     except csv.Error as error:
         raise _broken(path, raw, separator, error) from None
@@ -45,18 +57,14 @@ def read_csv(path: Path, separator: str) -> pl.DataFrame:
     return frame.with_columns(pl.all().replace("", None)) if b'""' in raw else frame  # a quoted "" is missing too
 
 
-def line_of(path: Path, separator: str, row: int) -> int:
-    r"""The line of the file on which a row begins; lines and rows differ where a quoted cell has several lines.
+def line_of(raw: bytes, separator: str, row: int) -> int:
+    r"""The line of the text on which a row begins; lines and rows differ where a quoted cell has several lines.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "notes.csv")
-    ...     _ = file.write_text('id,note\n1,"two\nlines"\n2,one\n')
-    ...     line_of(file, ",", 1)
+    >>> line_of(b'id,note\n1,"two\nlines"\n2,one\n', ",", 1)
     4
     """
     before = 0
-    for k, (line, _) in enumerate(_rows(_content(path), separator)):
+    for k, (line, _) in enumerate(_rows(raw, separator)):
         if k == row + 1:
             break
         before = line
@@ -66,23 +74,27 @@ def line_of(path: Path, separator: str, row: int) -> int:
 def _rows(raw: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line it ends on."""
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_CELL))
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline=""), delimiter=separator, strict=True)
+    text = io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline="")
+    reader = csv.reader(not_endless(text, separator), delimiter=separator, strict=True)
     for row in reader:
         yield reader.line_num, row
 
 
-def _content(path: Path) -> bytes:
-    """The file's bytes: UTF-8, without a byte order mark and blank lines at the end."""
-    try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"{path} is not a whole gzip file. Compress it again, or name the file without .gz.") from None
+def not_endless(lines: Iterable[str], separator: str) -> Iterator[str]:
+    """The lines, none of which has more than `MOST_CELLS` cells."""
+    for line in lines:
+        if line.count(separator) >= MOST_CELLS:
+            raise csv.Error(f"it has more than {MOST_CELLS:,} cells")
+        yield line
+
+
+def content(path: Path) -> bytes:
+    """The text of a .csv or .csv.gz file: UTF-8, without a byte order mark and blank lines at the end."""
+    raw = read_file(path, most=half_memory())
+    raw = _inflated(path, raw) if path.suffix.lower() == ".gz" else raw
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw:
-        raise InputError(
-            f"{path} is not UTF-8 text: it looks like UTF-16, or is not text at all. Save it as CSV in UTF-8, or "
-            f"convert it: iconv -f UTF-16 -t UTF-8 {path.name} > utf8.csv"
-        )
+        raise _not_text(path)
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -95,6 +107,34 @@ def _content(path: Path) -> bytes:
     if raw == b"\n":
         raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
     return raw
+
+
+def _inflated(path: Path, raw: bytes) -> bytes:
+    """The content of a gzip file. It is refused as soon as it grows out of proportion, or holds what no text holds."""
+    most = min(half_memory(), max(SMALL, SWELLING * len(raw)))
+    blocks, size = [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            while block := file.read(BLOCK):
+                size += len(block)
+                if b"\0" in block:
+                    raise _not_text(path)
+                if size > most:
+                    raise InputError(
+                        f"{path} has {len(raw):,} bytes and unpacks to more than {most:,}; the most is {SWELLING} "
+                        f"times as many or {SMALL:,}, and half of this machine's memory. Unpack it and name that file."
+                    )
+                blocks.append(block)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{path} is not a whole gzip file. Compress it again, or name the file without .gz.") from None
+    return b"".join(blocks)
+
+
+def _not_text(path: Path) -> InputError:
+    return InputError(
+        f"{path} is not UTF-8 text: it looks like UTF-16, or is not text at all. Save it as CSV in UTF-8, or "
+        f"convert it: iconv -f UTF-16 -t UTF-8 {path.name} > utf8.csv"
+    )
 
 
 def _header(path: Path, names: list[str], separator: str) -> list[str]:
@@ -164,12 +204,15 @@ def _broken(path: Path, raw: bytes, separator: str, error: csv.Error) -> InputEr
             pass
     except csv.Error:
         pass
+    if "more than" in str(error):
+        return InputError(f"{path} line {line + 1}: {error}. Write one row a line.")
     if "limit" in str(error):
         return InputError(
             f"{path} line {line + 1}: a cell is larger than {LARGEST_CELL:,} bytes. Close the quote if one was left "
             "open; else keep large content in files of its own and put their names in the column."
         )
-    return InputError(f"{path} line {line + 1} is not CSV: {error}. A quote within quotes is written twice.")
+    told = str(error).replace("\t", "\\t")
+    return InputError(f"{path} line {line + 1} is not CSV: {told}. A quote within quotes is written twice.")
 
 
 def too_wide(path: str | Path, columns: int) -> InputError:

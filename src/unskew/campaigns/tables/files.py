@@ -11,15 +11,15 @@ from typing import Any
 import polars as pl
 
 from unskew.campaigns.tables.column_types import kinds, odd_value, plain, typed
-from unskew.campaigns.tables.csv_text import MOST_COLUMNS, line_of, read_csv, too_wide
+from unskew.campaigns.tables.csv_text import MOST_COLUMNS, content, line_of, read_csv, too_wide
 from unskew.campaigns.tables.frames import as_polars
 from unskew.campaigns.tables.labels import canonical
+from unskew.campaigns.tables.parquet import read_parquet
+from unskew.data import LEAST_PROPENSITY
 from unskew.errors import InputError, unknown
+from unskew.reading import regular_file
 
 __all__ = ["check_log", "check_pool", "class_names", "feature_columns", "kinds", "label_texts", "read_table", "row_ids"]
-
-LEAST_PROPENSITY = 1e-12
-"""A label that had a smaller chance would weigh more than all others ever made."""
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
@@ -56,24 +56,26 @@ def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: st
         return _read_frame(name, as_polars(source, name), text)
     path = Path(source)
     kind = next((end for end in (*SEPARATORS, ".parquet") if path.name.lower().endswith(end)), None)
-    if not path.exists():
-        raise InputError(f"there is no file {str(path)!r}. Check the name, and the folder you are in.")
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
+    found = regular_file(path)
     if kind is None:
         raise InputError(f"{str(path)!r} must end in {', '.join(SEPARATORS)} or .parquet. Convert or rename it.")
+    if not found.st_size:
+        raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
     try:
-        if not path.stat().st_size:
-            raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
         if kind == ".parquet":
-            return _read_parquet(path, text)
-        separator = SEPARATORS[kind]
-        frame = read_csv(path, separator)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}. Check its permissions.") from None
+            return _plain_frame(path, read_parquet(path), text)
+        return _read_text(path, SEPARATORS[kind], text)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        told = " ".join(str(error).split())[:120]
+        raise InputError(f"{path} cannot be read as a table: {told}. Write it again.") from None
+
+
+def _read_text(path: Path, separator: str, text: Collection[str]) -> pl.DataFrame:
+    raw = content(path)
+    frame = read_csv(path, raw, separator)
 
     def where(row: int) -> str:
-        return f"line {line_of(path, separator, row)}"
+        return f"line {line_of(raw, separator, row)}"
 
     return frame.select(
         column if column.name in text else typed(path, column, where) for column in frame.iter_columns()
@@ -84,18 +86,6 @@ def _read_frame(name: str, frame: pl.DataFrame, text: Collection[str]) -> pl.Dat
     written = [column for column, kind in frame.schema.items() if kind == pl.String and column not in text]
     frame = _plain_frame(name, frame, text)
     return frame.with_columns(typed(name, frame[column]) for column in written)
-
-
-def _read_parquet(path: Path, text: Collection[str]) -> pl.DataFrame:
-    try:
-        columns = len(pl.read_parquet_schema(path))
-        if columns > MOST_COLUMNS:
-            raise too_wide(path, columns)
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        told = " ".join(str(error).split())[:120]
-        raise InputError(f"{path} is incomplete or not a Parquet file: {told}. Write it again.") from None
-    return _plain_frame(path, frame, text)
 
 
 def _plain_frame(where: str | Path, frame: pl.DataFrame, text: Collection[str]) -> pl.DataFrame:

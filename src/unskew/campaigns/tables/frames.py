@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from unskew.campaigns.tables.spreadsheets import SPECIAL, csv_lines
 from unskew.errors import InputError
 from unskew.writing import put, unwritable
 
@@ -48,15 +49,27 @@ def _narrow(column: pl.Series) -> pl.Series:
     return whole if whole.null_count() == column.null_count() and bool((whole == column).all()) else column
 
 
+def as_csv(frame: pl.DataFrame) -> str:
+    r"""A frame as CSV that a spreadsheet can open without running any of it.
+
+    >>> as_csv(pl.DataFrame({"id": ["=1+1", "-17"], "chance": [0.5, None]}))
+    "id,chance\n'=1+1,0.5\n-17,\n"
+    """
+    texts = [pl.Series(frame.columns), *(column for column in frame.iter_columns() if column.dtype == pl.String)]
+    if any(column.str.contains(SPECIAL).any() for column in texts):
+        return csv_lines([frame.columns, *frame.iter_rows()])
+    return frame.write_csv()  # quicker
+
+
 def put_frame(path: Path, frame: pl.DataFrame, check: Callable[[], None] = lambda: None) -> None:
-    """Write a frame whole or not at all: as CSV if the name ends in .csv, otherwise as Parquet."""
+    """Write a frame whole or not at all: as CSV for spreadsheets if the name ends in .csv, otherwise as Parquet."""
     put(path, partial(_write, frame, path), check)
 
 
 def _write(frame: pl.DataFrame, path: Path, beside: Path) -> None:
     try:
         if path.suffix.lower() == ".csv":
-            frame.write_csv(beside)
+            beside.write_text(as_csv(frame), encoding="utf-8", newline="")
         else:
             frame.write_parquet(beside)
     except pl.exceptions.PolarsError as error:  # Polars reports a full disk by errors of its own

@@ -1,0 +1,48 @@
+"""Parquet files, first tried in a process of their own: Polars ends the whole process on some damaged files.
+
+It asks for as much memory as a damaged page claims to need, and if it does not get that, it aborts, which no `except`
+catches. On other files it panics, and prints many lines. So another process, which imports nothing but Polars, reads
+the file first. Its memory is limited, and what it prints is dropped. A file that it could read is then read here.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from unskew.campaigns.tables import parquet_process
+from unskew.campaigns.tables.csv_text import MOST_COLUMNS, too_wide
+from unskew.errors import InputError
+from unskew.reading import half_memory
+
+VALUE = 8
+"""Bytes that a value takes in memory, or more if it is text."""
+
+
+def read_parquet(path: Path) -> pl.DataFrame:
+    """The frame in a Parquet file. One that claims more values than half of the memory holds is refused unread."""
+    most = half_memory()
+    command = [sys.executable, "-P", parquet_process.__file__, str(path)]
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
+    try:
+        done = subprocess.run(
+            [*command, str(most), str(MOST_COLUMNS), str(most // VALUE)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=where, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        raise InputError(f"no process can be started to read {path}: {error.strerror}. Close others.") from None
+    if done.returncode == 0:
+        return pl.read_parquet(path, glob=False)
+    told = done.stdout.decode(errors="replace") if done.returncode == parquet_process.REFUSED else "a value is damaged"
+    kind, _, what = told.partition(":")
+    if kind == "columns":
+        raise too_wide(path, int(what))
+    if kind == "rows":
+        rows, columns = map(int, what.split(","))
+        raise InputError(
+            f"{path} claims {rows:,} rows of {columns:,} columns; half of this machine's memory holds "
+            f"{most // VALUE:,} values. Keep fewer rows or columns, or write the file again."
+        )
+    raise InputError(f"{path} is incomplete or not a Parquet file: {told:.120}. Write it again.")

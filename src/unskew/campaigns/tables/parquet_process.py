@@ -1,0 +1,43 @@
+"""The process that tries to read a Parquet file. It imports nothing else of this package: that is slow.
+
+Its arguments are the file, the memory that it may use in bytes, the most columns, and the most values.
+"""
+
+import resource
+import sys
+
+REFUSED = 3
+"""The exit status of a file that was refused; then the reason is printed."""
+
+OWN = 4_000_000_000
+"""Bytes of addresses, most of them never used, that Polars takes for itself."""
+
+
+def main() -> int:
+    """Read the file, or print why not."""
+    path = sys.argv[1]
+    memory, most_columns, most_values = map(int, sys.argv[2:])
+    resource.setrlimit(resource.RLIMIT_AS, (memory + OWN, memory + OWN))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    import polars as pl  # after the limits, so that they hold for its threads
+
+    try:
+        columns = len(pl.read_parquet_schema(path))
+        if columns > most_columns:
+            return _refuse(f"columns:{columns}")
+        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()  # as the footer says
+        if rows * columns > most_values:
+            return _refuse(f"rows:{rows},{columns}")
+        pl.read_parquet(path, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        return _refuse(" ".join(str(error).replace(":", ",").split()))
+    return 0
+
+
+def _refuse(why: str) -> int:
+    sys.stdout.write(why)
+    return REFUSED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Read a whole file, or say in one line why not. Only regular files are opened: a pipe or a device might never end."""
+
+import os
+import stat
+from pathlib import Path
+
+from unskew.errors import InputError
+
+
+def half_memory() -> int:
+    """Half of this machine's memory, in bytes. A table that needs more is refused: what is done with it needs the rest.
+
+    >>> half_memory() > 0
+    True
+    """
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def regular_file(path: Path) -> os.stat_result:
+    """What the system says about a file, if it is there and a regular one."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"there is no file {str(path)!r}. Check the name, and the folder you are in.") from None
+    except (OSError, ValueError) as error:  # a zero byte in the name is a ValueError
+        raise _unreadable(path, error) from None
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{str(path)!r} is a pipe, a device or a socket. Write its content to a file, and name that.")
+    return found
+
+
+def read_file(path: Path, *, most: int) -> bytes:
+    """The bytes of a regular file of at most so many bytes, all as they were at one time.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "rows.csv")
+    >>> _ = file.write_text("id,label")
+    >>> read_file(file, most=100)
+    b'id,label'
+    """
+    regular_file(path)
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            before = os.fstat(file.fileno())
+            if before.st_size > most:
+                raise InputError(
+                    f"{path} has {before.st_size:,} bytes; the most is {most:,}. Split it, or leave out columns."
+                )
+            content = file.read(before.st_size + 1)
+            after = os.fstat(file.fileno())
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if len(content) != before.st_size or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise InputError(f"{path} changed while it was read. Wait until it is written, then try again.")
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file that may have become a pipe in the meantime, without waiting for somebody to write to it."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. Check its permissions.")

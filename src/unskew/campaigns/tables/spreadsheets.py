@@ -25,7 +25,7 @@ _GUARDED = re.compile(rf"{_BEGINS}'(?={_FORMULA})")
 _HARMLESS = re.compile(r" *[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)? *", re.ASCII)
 """Numbers and lone signs, such as the ids -17 and the classes + and -."""
 
-SPECIAL = r"[^\w .:/()]"
+SPECIAL = rf"['{_ENDS}]|^ *[=+\-@\uff1d\uff0b\uff0d\uff20]"
 """What text must hold to be guarded or quoted; most text holds none of it."""
 
 _LINE_END = "\r\n;\t|"

@@ -355,3 +355,17 @@ def test_a_store_that_goes_away_and_comes_back(folder, campaign, request):
         with psycopg.connect(request.getfixturevalue("postgresql_url"), autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
     assert campaign.tell(told(rows), by="ann").answered == 3
+
+
+def test_answers_can_be_limited_to_rows_that_were_handed_to_a_person(campaign, clock):
+    mine, theirs = campaign.ask(1, by="ann")[0].id, campaign.ask(1, by="bob")[0].id
+    for id in (theirs, "nonsense"):
+        with pytest.raises(Rejected, match=f"row '{id}' was never given to you. Answer only rows that were."):
+            campaign.tell_lines([(1, id, "1")], by="ann", only_given=True)
+    clock.on(minutes=10)
+    assert campaign.ask(1, by="eve")[0].id == mine
+    assert campaign.tell_lines([(1, mine, "1")], by="ann", only_given=True).answered == 1  # it was hers earlier
+    for label in ("0", "1", None):
+        with pytest.raises(Rejected, match=f"row '{mine}' was answered meanwhile. Go on with the next."):
+            campaign.tell_lines([(1, mine, label)], by="eve", only_given=True)
+    assert campaign.tell({theirs: "1"}, by="ann").answered == 1

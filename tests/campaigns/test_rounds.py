@@ -113,3 +113,9 @@ def test_a_plan_that_came_too_late_is_thrown_away(folder, campaign, clock, monke
     rows = campaign.ask(4, by="ann")
     assert [(b.number, len(b.ids)) for b in campaign.state.batches] == [(1, 4), (2, 4)]
     assert {row.round for row in rows} == {2}
+
+
+def test_only_rows_that_fit_are_handed_out_and_kept(campaign):
+    assert campaign.plan(8)
+    assert len(campaign.hand_out(5, by="ann", fit=lambda rows: rows[:2])) == 2
+    assert len(campaign.hand_out(9, by="bob")) == 6

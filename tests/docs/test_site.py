@@ -229,8 +229,9 @@ def test_the_picture_of_the_path_names_functions_that_exist(path_of_a_row: Any) 
                 assert re.search(rf"\b(function|class) {function}\b", source), (module, function)
                 continue
             body: list[ast.stmt] = ast.parse(source).body
+            kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
             for name in function.split("."):
-                named = [one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef) and one.name == name]
+                named = [one for one in body if isinstance(one, kinds) and one.name == name]
                 assert len(named) == 1, (module, function)
                 body = named[0].body
 

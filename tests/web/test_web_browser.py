@@ -245,7 +245,7 @@ def test_progress_updates_by_itself(page: Page, visit: Callable[..., Tab]) -> No
     grace.get_by_label("Invite someone to label").fill("eve")
     grace.get_by_role("button", name="Make a link").click()
     expect(grace.locator("#invited")).to_contain_text("eve can label with this link")
-    link = grace.get_by_label("The link").input_value()
+    link = grace.get_by_label("The link", exact=True).input_value()
     page.tokens["eve"] = link.partition("#")[2]
     eve = visit("eve")
     label_all(eve)

@@ -13,7 +13,6 @@ import pytest
 
 from campaign_folder import STORES, move_to
 from unskew.campaigns import Campaign
-from unskew.errors import LedgerBusy
 from unskew.web import turns
 from web_page import Page, occupied, rows, serving, tell, wait_for
 
@@ -42,17 +41,6 @@ def locked(campaign: Campaign) -> Iterator[None]:
         with psycopg.connect(plain) as other:
             other.execute("SELECT id FROM campaigns WHERE id = %s FOR UPDATE", (campaign.id,))
             yield
-
-
-def test_a_wait_for_another_writer_has_the_limit_one_gives_it(stored: Path) -> None:
-    with Campaign.open(stored) as campaign, Campaign.open(stored, patience=0.1) as hasty:
-        campaign.plan(2)
-        (row,) = campaign.hand_out(1, by="ada")
-        with locked(campaign):
-            with pytest.raises(LedgerBusy, match="Another process is writing; try again."):
-                hasty.answer(row.id, "yes", by="ada")
-            assert hasty.status().spent == 0  # reading does not wait
-        assert hasty.answer(row.id, "yes", by="ada").answered == 1
 
 
 def test_fifty_requests_on_a_locked_ledger_are_refused_soon_and_pages_do_not_wait(stored: Path) -> None:

@@ -1,7 +1,8 @@
 # make demo    a whole campaign on a simulated bank, and its report, in under a minute
 # make test    every test
 # make test-label-studio    a round trip through the real Label Studio, in an environment of its own
-# make check   style, types, layers, documentation
+# make test-faults    ten minutes of kills, damaged files and odd inputs, with the figures of the run
+# make check   style, types, layers, documentation, known holes
 # make bench   speed
 # make docs    the documentation, as a site in site/
 # Each builds .venv first if it is not there: python3 (3.11 or newer), make and gcc are all it needs.
@@ -17,7 +18,7 @@ export UNSKEW_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-label-studio check bench docs clean
+.PHONY: help demo test test-label-studio test-faults check bench docs clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -44,11 +45,16 @@ test-label-studio: $(READY)
 	@.venv-label-studio/bin/python -m pip --disable-pip-version-check -qq install label-studio==1.23.2
 	$(BIN)/python -m pytest -q -m label_studio tests/campaigns/exchange/test_label_studio_server.py
 
+test-faults: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m faults
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit -q -c pyproject.toml -r src
+	@$(BIN)/python .ci/known_holes.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY)

@@ -74,7 +74,7 @@ def _check(name: str, admin: str) -> None:
 def _address(host: str, listening: socket.socket) -> str:
     """The address of the page. If it listens on every address, it has the machine's name."""
     where, port = listening.getsockname()[:2]
-    name = socket.gethostname() if where in ("0.0.0.0", "::") else host
+    name = socket.gethostname() if where in ("0.0.0.0", "::") else host  # nosec B104  # only compared
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 

@@ -7,7 +7,7 @@ travels with each task.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import quoteattr  # nosec B406  # nothing is parsed
 
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row

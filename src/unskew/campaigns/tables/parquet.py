@@ -6,7 +6,7 @@ the file first. Its memory is limited, and what it prints is dropped. A file tha
 """
 
 import os
-import subprocess
+import subprocess  # nosec B404  # one command, as a list
 import sys
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def read_parquet(path: Path) -> pl.DataFrame:
     command = [sys.executable, "-P", parquet_process.__file__, str(path)]
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # nosec B603  # this Python, and a file of ours
             [*command, str(most), str(MOST_COLUMNS), str(most // VALUE)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=where, check=False,
         )  # fmt: skip

@@ -1,0 +1,25 @@
+"""20 annotators without pause on the page, and the figures of a run: a short form of `make test-faults`."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+from faults.figures import Figures
+from faults.flips import Damaged
+from faults.soak import soak
+
+
+def test_a_few_seconds_of_twenty_annotators(tmp_path: Path) -> None:
+    found = soak(tmp_path, seconds=5, chance=random.Random(0), tick=lambda _: None, budget=1500)
+    assert found.faults == []
+    assert found.lost == found.tracebacks == 0 and found.answers > 0
+    assert 0 < found.p50 <= found.p95 <= found.p99 <= 1000 * found.longest
+    assert found.memory_end > 0
+
+
+def test_figures_as_tables() -> None:
+    found = Figures(
+        "python -m faults", flips=Damaged({"log.parquet": Counter(harmless=1200, faults=1)}, faults=["odd"])
+    )
+    assert "| log.parquet | 1,201 | 1,200 | 0 | 1 |" in found.markdown()
+    assert "| faults | 1 |" in found.markdown() and found.faults == ["files: odd"]

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 import uvicorn
@@ -74,7 +75,7 @@ def _check(name: str, admin: str) -> None:
 def _address(host: str, listening: socket.socket) -> str:
     """The address of the page. If it listens on every address, it has the machine's name."""
     where, port = listening.getsockname()[:2]
-    name = socket.gethostname() if where in ("0.0.0.0", "::") else host  # nosec B104  # only compared
+    name = socket.gethostname() if ip_address(where).is_unspecified else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 

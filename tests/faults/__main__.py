@@ -92,12 +92,12 @@ def _heats(
     database: Database | None = None,
 ) -> None:  # fmt: skip
     """Kill workers in one small campaign after the other: each time there is a last row to race for."""
-    number = max(1, round(kills / 90))
+    number = max(1, round(kills / 180))
     for heat in range(number):
         past = heat * seconds / number
         killed = kill_workers(
             where / str(heat), kills=_some(kills / number), seconds=seconds / number, chance=chance,
-            tick=lambda done, past=past: tick(past + done), database=database, crashes=5,
+            tick=lambda done, past=past: tick(past + done), database=database, crashes=_some(kills / number / 20),
         )  # fmt: skip
         found.kills.add(killed)
 

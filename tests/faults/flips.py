@@ -151,8 +151,8 @@ class Victim:
         for words, one, expected in zip(self._commands, ran, self.reference, strict=False):
             if one.seconds > HANG:
                 return f"{words[0]}: no end within {HANG:g} s"
-            if one.status == 0 and (said(one) != expected or "Traceback" in one.err):
-                return f"{words[0]} is wrong and does not say so: {difference(said(one), expected)}"
+            if one.status == 0 and (said(one) != expected or one.err):
+                return f"{words[0]} is wrong and does not say so: {difference(said(one), expected)} {one.err[-200:]}"
             if one.status != 0 and not one.refused:
                 return f"{words[0]} ended with status {one.status}: {' '.join(one.err.split())[-300:]}"
             refused = refused or one.status != 0

@@ -5,14 +5,14 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 HANG = 10.0
 """Seconds after which a command that has nobody to wait for hangs."""
@@ -60,14 +60,35 @@ def command(words: Sequence[str]) -> Ran:
     """Run a command of ours in this process, and catch everything it prints or raises."""
     from unskew.cli import main
 
-    out, err, begun = StringIO(), StringIO(), time.monotonic()
-    with redirect_stdout(out), redirect_stderr(err):
+    begun = time.monotonic()
+    with _caught(1) as out, _caught(2) as err:
         try:
             status = main(list(words))
         except BaseException:  # Rust's panics are no Exception
             status = 1
             traceback.print_exc()
-    return Ran(status, out.getvalue(), err.getvalue(), time.monotonic() - begun)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        seconds = time.monotonic() - begun
+        return Ran(status, _text(out), _text(err), seconds)
+
+
+@contextmanager
+def _caught(number: int) -> Iterator[IO[bytes]]:
+    """A file in place of the standard output or error: Rust prints its panics there, past Python's own streams."""
+    with tempfile.TemporaryFile() as file:
+        before = os.dup(number)
+        os.dup2(file.fileno(), number)
+        try:
+            yield file
+        finally:
+            os.dup2(before, number)
+            os.close(before)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 def commands_into(file: Path, environment: dict[str, str], every: Sequence[Sequence[str]]) -> None:

@@ -48,7 +48,7 @@ class Killed:
 
 
 def kill_workers(
-    scratch: Path, *, kills: int, seconds: float, chance: random.Random, tick: Tick, budget: int = 600,
+    scratch: Path, *, kills: int, seconds: float, chance: random.Random, tick: Tick, budget: int = 1000,
     workers: int = WORKERS, database: Database | None = None, crashes: int = 0,
 ) -> Killed:  # fmt: skip
     """Workers, half by calls and half by commands, killed one by one and started again; with crashes of the store.

@@ -21,7 +21,7 @@ def check(found: Killed) -> None:
 
 
 def test_workers_and_commands_are_killed(tmp_path: Path) -> None:
-    found = kill_workers(tmp_path, kills=24, seconds=6, chance=random.Random(0), tick=nothing, workers=8)
+    found = kill_workers(tmp_path, kills=24, seconds=6, chance=random.Random(0), tick=nothing, budget=300, workers=8)
     check(found)
     assert found.kills.total() == 24 and len(found.kills) == 2
 
@@ -35,8 +35,8 @@ def test_the_database_crashes(tmp_path: Path) -> None:
         pytest.skip(str(why))
     with private as database:
         found = kill_workers(
-            tmp_path, kills=12, seconds=6, chance=random.Random(0), tick=nothing, workers=8, database=database,
-            crashes=2,
+            tmp_path, kills=12, seconds=6, chance=random.Random(0), tick=nothing, budget=300, workers=8,
+            database=database, crashes=2,
         )  # fmt: skip
     check(found)
     assert found.kills["database"] == 2

@@ -96,6 +96,16 @@ def test_settings_of_other_versions():
     assert Settings.from_record(old).drawn == 0.3 and Settings.from_record(old).version == ""
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [{"lease_seconds": {}}, {"lease_seconds": 1e300}, {"lease_seconds": float("nan")}, {"budget": "10"}, {"classes": 7},
+     {"classes": [1, 2]}, {"kinds": []}, {"types": {"x": 1}}, {"id": 7}, {"seed": None}, {"drawn": "much"}],
+)  # fmt: skip
+def test_settings_of_another_type_are_damaged(odd):
+    with pytest.raises(ValueError, match="cannot be"):
+        Settings.from_record({**Settings(classes=("0", "1")).as_record(), **odd})
+
+
 def test_only_the_store_knows_the_database():
     """State, events and settings are pure."""
     folder = Path(campaigns.__file__).parent

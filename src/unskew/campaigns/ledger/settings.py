@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+LONGEST = 1e9
+"""In seconds, longer than any lease."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -70,10 +73,28 @@ class Settings:
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """The settings that `as_record` wrote, in this version or another.
 
-        Unknown keys are ignored and missing ones get their default. Version 0.1.0 wrote `drawn` as "audit".
+        Unknown keys are ignored and missing ones get their default. Version 0.1.0 wrote `drawn` as "audit". A value of
+        another type is a `ValueError`: then the ledger is damaged.
         """
         known = {each.name: record[each.name] for each in fields(cls) if each.name in record}
         if "drawn" not in known and "audit" in record:
             known["drawn"] = record["audit"]
+        usual = cls()
+        for name, value in known.items():
+            if not _like(getattr(usual, name), value):
+                raise ValueError(f"{name} cannot be {value!r:.40}")
         known["classes"] = tuple(known.get("classes", ()))
         return cls(**known)
+
+
+def _like(usual: Any, value: Any) -> bool:
+    """Whether a value is of the type that the default has."""
+    if isinstance(usual, tuple):
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if isinstance(usual, dict):
+        return isinstance(value, dict) and all(isinstance(one, str) for one in (*value, *value.values()))
+    if usual is None:
+        return value is None or isinstance(value, str)
+    if isinstance(usual, float):
+        return isinstance(value, int | float) and 0.0 <= value <= LONGEST
+    return type(value) is type(usual)

@@ -33,9 +33,9 @@ def read_parquet(path: Path) -> pl.DataFrame:
         )  # fmt: skip
     except OSError as error:
         raise InputError(f"no process can be started to read {path}: {error.strerror}. Close others.") from None
-    if done.returncode == 0:
+    if done.returncode >= 0 and done.returncode != parquet_process.REFUSED:  # it was read, or was not tried
         return pl.read_parquet(path, glob=False)
-    told = done.stdout.decode(errors="replace") if done.returncode == parquet_process.REFUSED else "a value is damaged"
+    told = done.stdout.decode(errors="replace") if done.returncode >= 0 else "a value is damaged"
     kind, _, what = told.partition(":")
     if kind == "columns":
         raise too_wide(path, int(what))

@@ -17,8 +17,7 @@ def main() -> int:
     """Read the file, or print why not."""
     path = sys.argv[1]
     memory, most_columns, most_values = map(int, sys.argv[2:])
-    resource.setrlimit(resource.RLIMIT_AS, (memory + OWN, memory + OWN))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(memory + OWN)
     import polars as pl  # after the limits, so that they hold for its threads
 
     try:
@@ -31,7 +30,17 @@ def main() -> int:
         pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         return _refuse(" ".join(str(error).replace(":", ",").split()))
+    except pl.exceptions.PanicException:
+        return _refuse("a value is damaged")
     return 0
+
+
+def _limit(addresses: int) -> None:
+    """Limit the memory, as far as it is not limited further already."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = addresses if most == resource.RLIM_INFINITY else min(addresses, most)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _refuse(why: str) -> int:

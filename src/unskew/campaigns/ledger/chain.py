@@ -90,11 +90,10 @@ class Head:
         except OSError:
             pass
 
-    def check(self, events: Sequence[Recorded]) -> None:
-        """Refuse a ledger that lacks events which were written. `events` are all it has."""
+    def check(self, known: Link | None, events: Sequence[Recorded]) -> None:
+        """Refuse a ledger that lacks events which were written. `events` are all it has, `known` was read before."""
         if not events:  # a campaign begins with one
             raise StoreError(f"the ledger has no event of this campaign: all are lost. {RESTORE}")
-        known = self.read()
         if known is None or known.number < 1:
             return
         found, lost = len(events), known.number - len(events)

@@ -13,8 +13,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from unskew.errors import InputError
 
-CONNECT = 30
-"""Seconds to reach a server, or to hear that it got what was sent."""
+UNHEARD = 30
+"""Seconds within which a server must say that it got what was sent."""
 
 KINDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
@@ -144,12 +144,12 @@ def _postgresql(url: URL, patience: float) -> Engine:
         pool_pre_ping=True,
         isolation_level="READ COMMITTED",  # after waiting for the lock one must see what its holder wrote
         connect_args={
-            "connect_timeout": CONNECT,
+            "connect_timeout": max(5, round(patience)),  # a network needs a moment, whoever is waiting
             "keepalives": 1,  # notice after 10 + 3 * 5 seconds that a server is gone
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
-            "tcp_user_timeout": 1000 * CONNECT,
+            "tcp_user_timeout": 1000 * UNHEARD,
         },
     )
     from unskew.campaigns.ledger.postgresql import Impatient  # psycopg may not be installed

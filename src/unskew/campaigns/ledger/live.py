@@ -1,8 +1,9 @@
 """The state of a campaign in memory, kept up to date with its ledger."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from unskew.campaigns.ledger.chain import Head
 from unskew.campaigns.ledger.events import Event, Recorded
@@ -29,7 +30,7 @@ class Transaction:
             return
         self.appended = True
         link = self._write.append(*events, by=by)
-        self._live.learn(self._write.events(self._live.last))
+        self._live.learn(self._write.events)
         last = self._live.last
         if last is None or (last.number, last.hash) != (link.number, link.hash):
             raise StoreError("the ledger does not give back what is written to it. Restore it from a copy.")
@@ -48,11 +49,13 @@ class Live:
         self.last: Recorded | None = None
         """The last event that `known` is up to."""
 
-    def learn(self, events: Sequence[Recorded]) -> None:
-        """Apply events. The first time, they are all there are: none may be missing."""
+    def learn(self, read: Callable[[Recorded | None], Sequence[Recorded]]) -> None:
+        """Read the events after the last one, and apply them. The first time, none may be missing."""
+        head = self._head.read() if self.last is None else None  # before the events: they may grow meanwhile
+        events = read(self.last)
         try:
             if self.last is None:
-                self._head.check(events)
+                self._head.check(head, events)
             self.known.replay(events)
         except BaseException:  # some of them may have been applied
             self._forget()
@@ -62,7 +65,7 @@ class Live:
     def refresh(self) -> State:
         """Apply the events that others have written since."""
         with self.lock:
-            self.learn(self._ledger.events(self._campaign, self.last))
+            self.learn(partial(self._ledger.events, self._campaign))
             return self.known
 
     @contextmanager
@@ -72,7 +75,7 @@ class Live:
             transaction = None
             try:
                 with self._ledger.writing(self._campaign) as write:
-                    self.learn(write.events(self.last))
+                    self.learn(write.events)
                     transaction = Transaction(write, self)
                     yield transaction
             except BaseException as error:

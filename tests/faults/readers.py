@@ -41,7 +41,6 @@ def readers(scratch: Path, campaign: Path) -> dict[str, Reader]:
     opened = Campaign.open(folder)
     rows = opened.ask(20, by="ann")
     marker = json.loads((folder / "campaign.json").read_text())
-    whole = (folder / "ledger.sqlite").read_bytes()
     with closing(sqlite3.connect(folder / "ledger.sqlite")) as ledger:
         settings = json.loads(ledger.execute("SELECT settings FROM campaigns").fetchone()[0])
 
@@ -72,14 +71,9 @@ def readers(scratch: Path, campaign: Path) -> dict[str, Reader]:
             again.status()
 
     def open_settings(raw: bytes) -> None:
-        (folder / "campaign.json").write_text(json.dumps(marker))
         changed = scratch / "changed"
         shutil.rmtree(changed, ignore_errors=True)
-        changed.mkdir()
-        for name in os.listdir(campaign):
-            if not name.startswith("ledger.sqlite") and (campaign / name).is_file():
-                os.link(campaign / name, changed / name)
-        (changed / "ledger.sqlite").write_bytes(whole)
+        shutil.copytree(campaign, changed, copy_function=_link_tables, ignore=shutil.ignore_patterns("cache"))
         with closing(sqlite3.connect(changed / "ledger.sqlite")) as ledger, ledger:
             for (name,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
                 ledger.execute(f"DROP TRIGGER {name}")
@@ -116,6 +110,11 @@ def readers(scratch: Path, campaign: Path) -> dict[str, Reader]:
         "unskew start": Reader(inputs.csv_bytes(many), of("start.csv", start)),
         "unskew predict": Reader(inputs.csv_bytes(some), of("predict.csv", lambda p: opened.predict(p))),
     }
+
+
+def _link_tables(source: str, target: str) -> None:
+    """Copy a file; large ones, which never change, need no copy."""
+    (os.link if source.endswith(".parquet") else shutil.copy2)(source, target)
 
 
 def exports(rows: list[Any]) -> list[Any]:

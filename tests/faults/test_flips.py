@@ -11,7 +11,7 @@ FILES = {"campaign.json", "ledger.sqlite", "ledger.sqlite-shm", "ledger.sqlite-w
 
 def test_sixty_random_flips_are_harmless_or_refused_in_one_line(tmp_path: Path) -> None:
     found = damage_files(tmp_path, flips=60, chance=random.Random(0), tick=lambda _: None)
-    assert found.faults == []
+    assert not found.faults, "\n".join(found.faults)
     assert found.flips == 60 and set(found.verdicts) >= FILES
     assert (found.hangs, found.tracebacks) == (0, 0)
 

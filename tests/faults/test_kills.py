@@ -15,7 +15,7 @@ def nothing(_: float) -> None:
 
 
 def check(found: Killed) -> None:
-    assert found.faults == []
+    assert not found.faults, "\n".join(found.faults)
     assert (found.lost, found.twice, found.over_budget, found.tracebacks) == (0, 0, 0, 0)
     assert found.acknowledged > 0
 

@@ -76,7 +76,7 @@ class Figures:
                 ("seconds", f"{soak.seconds:.0f}"),
                 ("answers", soak.answers),
                 ("answers a second", f"{soak.rate:.1f}"),
-                ("milliseconds from an answer to the next row, median", f"{soak.p50:.0f}"),
+                ("milliseconds of a request with one answer, median", f"{soak.p50:.0f}"),
                 ("95 % within", f"{soak.p95:.0f}"),
                 ("99 % within", f"{soak.p99:.0f}"),
                 ("memory of the server at the start, MB", f"{soak.memory_start:.0f}"),

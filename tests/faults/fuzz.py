@@ -105,7 +105,7 @@ def _collect(job: _Job, hangs: bool, found: Fuzzed) -> int:
         record = json.loads(line)
         verdicts[record["verdict"]] += record["times"]
         if record["verdict"] == "faults":
-            found.tracebacks += record["times"]
+            found.tracebacks += 0 if record["what"].startswith("a message") else record["times"]
             found.faults.append(f"{job.name}, {record['times']} times: {record['what']}: {record['example']}")
     longest = job.scratch / "longest"
     found.longest = max(found.longest, float(longest.read_text()) if longest.exists() else 0.0)

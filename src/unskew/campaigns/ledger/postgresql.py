@@ -4,11 +4,15 @@ TCP's own timeouts notice a machine that is gone. They notice neither a server p
 accepts bytes and forwards none. The driver would then wait forever, with the campaign locked.
 """
 
+import logging
 import time
 from collections.abc import Generator
 from typing import Any
 
 from psycopg import Connection, OperationalError
+
+# What goes wrong is said by our own errors, in one line. The driver's warnings would be printed beside it.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 SILENCE = 40
 """Seconds without a byte. The ledger's statements take less: the server cancels longer ones and reports it."""

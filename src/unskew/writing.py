@@ -14,7 +14,8 @@ MARKERS = ("campaign.json", ".unfinished")
 """A folder with one of these is that of a campaign."""
 
 CAMPAIGN_FILES = (
-    *MARKERS, "log.parquet", "pool.parquet", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.head",
+    *MARKERS, "log.parquet", "pool.parquet", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm",
+    "ledger.sqlite-journal", "ledger.head",
 )  # fmt: skip
 CACHE = "cache"
 """Campaigns of version 0.2 and earlier have a folder of this name."""
@@ -90,7 +91,7 @@ class Output:
     >>> Output(folder / "report.html", "unskew report").put_text("<p>new</p>")
     >>> Output(Path(folder, "notes.html"), "unskew report")
     Traceback (most recent call last):
-    unskew.errors.InputError: /.../notes.html exists, and `unskew report` did not write it. Name another file, or ...
+    unskew.errors.InputError: /.../notes.html exists, and `unskew report` may not have written it. Name ...
     >>> Output(folder / "ledger.sqlite", "unskew report", overwrite=True)
     Traceback (most recent call last):
     unskew.errors.InputError: /.../ledger.sqlite is a file of the campaign in /... and is never written over. Name ...
@@ -159,7 +160,7 @@ class Output:
         except OSError as error:
             raise InputError(f"{path} exists and cannot be read: {error.strerror}. {OVERWRITE}") from None
         if not known:
-            raise InputError(f"{path} exists, and `{self.command}` did not write it. {OVERWRITE}")
+            raise InputError(f"{path} exists, and `{self.command}` may not have written it. {OVERWRITE}")
 
 
 def plain(path: Path) -> None:

@@ -1,5 +1,6 @@
 """Folders that somebody else made or touched: links, pipes, foreign stores, wrong clocks, folders one may only read."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -12,10 +13,12 @@ import pytest
 
 from campaign_folder import Clock, make, told
 from commands import START
+from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL
-from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger.engines import address, hidden
+from unskew.campaigns.folder import Folder, digest
+from unskew.campaigns.ledger import chain
+from unskew.campaigns.ledger.engines import address, holds_password
 from unskew.campaigns.ledger.store import Ledger
 from unskew.campaigns.report.report import write_report
 from unskew.cli import main
@@ -116,14 +119,14 @@ def test_tables_are_made_by_start_alone(bank, postgresql_database):
 )  # fmt: skip
 def test_a_damaged_marker_is_one_line(bank, text):
     (bank / "campaign.json").write_text(text)
-    refused(bank, "damaged|has no campaign c")
+    refused(bank, "damaged|has no campaign 'c'")
 
 
 @pytest.mark.parametrize("name", ["campaign.json", "log.parquet", "pool.parquet", "ledger.sqlite", "ledger.head"])
 def test_a_pipe_or_a_device_is_not_read(bank, name):
     (bank / name).unlink()
     os.mkfifo(bank / name)
-    shutil.rmtree(os.environ["XDG_CACHE_HOME"])  # otherwise log and features would not be needed
+    shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)  # otherwise log and features would not be needed
     refused(bank, f"{name} is not a plain file")
     if not name.startswith("ledger"):
         (bank / name).unlink()
@@ -131,7 +134,71 @@ def test_a_pipe_or_a_device_is_not_read(bank, name):
         refused(bank, f"{name} is not a plain file")
 
 
+def forge(folder, **settings):
+    """Change the settings as somebody would who computes all hashes again."""
+    connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
+    for name in ("campaigns_no_update", "events_no_update"):
+        connection.execute(f"DROP TRIGGER {name}")
+    campaign, at, text = connection.execute("SELECT id, at, settings FROM campaigns").fetchone()
+    text = json.dumps({**json.loads(text), **settings})
+    connection.execute("UPDATE campaigns SET settings = ?", (text,))
+    last = chain.root(campaign, at, text)
+    for event in connection.execute("SELECT id, at, kind, actor, body FROM events ORDER BY id").fetchall():
+        last = chain.after(last, *event)
+        connection.execute("UPDATE events SET hash = ? WHERE id = ?", (last.hash, last.id))
+    connection.close()
+    (folder / "ledger.head").unlink()
+
+
+def test_no_module_that_the_ledger_names_is_imported_without_consent(bank, monkeypatch, tmp_path):
+    (bank / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\nX = 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(bank))
+    forge(bank, method="evil:X")
+    refused(bank, "learns with 'evil:X', code that is not part of unskew")
+    assert not (tmp_path / "ran").exists()
+    monkeypatch.setenv("UNSKEW_METHODS", "other:Y, evil:X")
+    refused(bank, "must be a subclass of StreamMethod or PoolMethod")
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["aborts.parquet", "panics.parquet"])
+def test_a_table_that_ends_the_program_is_refused(bank, name):
+    """Its digest is right: whoever made the folder chose it."""
+    theirs = ROOT / "tests" / "fixtures" / name
+    shutil.copy(theirs, bank / "log.parquet")
+    forge(bank, log_sha256=digest(theirs))
+    refused(bank, "log.parquet is incomplete or not a Parquet file")
+
+
+def test_a_view_without_end_is_not_read(bank):
+    connection = sqlite3.connect(bank / "ledger.sqlite", isolation_level=None)
+    connection.execute("ALTER TABLE events RENAME TO hidden")
+    connection.execute(
+        "CREATE VIEW events AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id, '' AS "
+        "campaign, '' AS at, '' AS kind, '' AS actor, '{}' AS body, x AS number, '' AS hash FROM n"
+    )
+    connection.close()
+    refused(bank, "is damaged: 'events' is not part of it")
+
+
+def test_a_process_that_holds_the_planning_lock_holds_up_nobody_for_ever(bank, monkeypatch):
+    monkeypatch.setattr("unskew.campaigns.folder.PATIENCE", 0.2)
+    with open(bank / "campaign.json") as marker, Campaign.open(bank) as campaign:
+        fcntl.flock(marker, fcntl.LOCK_EX)
+        assert len(campaign.ask(8, by="bob")) == 8
+
+
 # Who may read and write it
+
+
+def test_the_last_answers_of_a_crash_cannot_be_read_without_writing(bank, monkeypatch, tmp_path):
+    with Campaign.open(bank) as campaign:
+        campaign.ask(8, by="bob")
+        shutil.copytree(bank, tmp_path / "copy")
+    (tmp_path / "copy" / "ledger.sqlite-shm").unlink()
+    monkeypatch.setattr(Folder, "read_only", True)
+    refused(tmp_path / "copy", "holds the last answers, and can be read only where you may write")
 
 
 def test_every_file_follows_the_umask(tables, tmp_path):
@@ -231,7 +298,10 @@ def test_a_clock_a_year_ahead_does_not_hold_rows_for_a_year(bank):
         "postgresql://ann:secret@127.0.0.1:port/none", "postgresql://ann:secret@127.0.0.1:99999/none",
         "postgresql//ann:secret@db/bank", "postgresql:/ann:se/secret@db/bank", "postgresq://ann:secret@db/bank",
         "mysql://ann@db/bank?password=secret", "ann:secret@db", "postgresql://ann:secret@[::1/none",
-        "postgresql://ann:pa@secret@127.0.0.1:1/none",
+        "postgresql://ann:pa@secret@127.0.0.1:1/none", "postgresql://127.0.0.1:1/bank?sslpassword=secret",
+        "postgresql://127.0.0.1:1/bank?passwd=secret", "postgresql://127.0.0.1:1/bank?Password=secret",
+        "postgresql://127.0.0.1:1/bank;password=secret", "host=db user=ann password=secret", "postgresql://ann:secret/db",
+        "postgresql://ann:secret",
     ],
 )  # fmt: skip
 def test_a_password_is_never_shown(url):
@@ -240,6 +310,6 @@ def test_a_password_is_never_shown(url):
     assert "secret" not in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_what_is_hidden():
-    assert hidden("nonsense") == "'nonsense'"
-    assert hidden("ann:secret@db") == "'***@db'"
+def test_which_addresses_hold_a_password():
+    assert holds_password("postgresql://ann:secret@db/bank") and holds_password("postgresql://db/bank?password=secret")
+    assert holds_password("postgresql://db/bank?sslpassword=secret") and not holds_password("postgresql://ann@db/bank")

@@ -222,7 +222,7 @@ def test_fetch_replaces_a_broken_file(cache, server, tiny, tmp_path, monkeypatch
     assert cli.main(["data", "fetch", "german"]) == 2
     assert f"--to {tmp_path}" in capsys.readouterr().err
     assert cli.main(["data", "fetch", "german", "--to", str(tmp_path)]) == 2  # outside the cache it may be anybody's
-    assert "`unskew data fetch` did not write it" in capsys.readouterr().err
+    assert "`unskew data fetch` may not have written it" in capsys.readouterr().err
     assert cli.main(["data", "fetch", "german", "--to", str(tmp_path), "--overwrite"]) == 0
     assert verify("german", tmp_path / "german.libsvm.xz").state == COPY
 

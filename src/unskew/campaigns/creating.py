@@ -10,6 +10,7 @@ import polars as pl
 
 import unskew
 from unskew.campaigns.folder import Folder, digest
+from unskew.campaigns.learning.consent import agree
 from unskew.campaigns.learning.fitting import Fitting
 from unskew.campaigns.ledger.chain import Head
 from unskew.campaigns.ledger.engines import holds_password, server
@@ -49,6 +50,7 @@ def create(
     """Make the folder a campaign, or leave everything as it was. After a kill at any point, the same call works."""
     folder.check_free()
     named = _checked_method(method)
+    agree(named)
     budget, seed = _whole("budget", budget, "500"), _whole("seed", seed, "0")
     if budget < 1:
         raise InputError(f"budget must be at least 1 label; got {budget}. Set it to the number you can pay for.")

@@ -5,16 +5,17 @@ import hashlib
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import polars as pl
 
 from unskew.errors import InputError, StoreError
 from unskew.writing import put, unwritable
 
 LAYOUT = 1
+PATIENCE = 20.0
+"""Seconds to wait while another process plans. One that was suspended must not hold up everybody."""
 LONGEST_MARKER = 10_000
 """Characters of `campaign.json`."""
 
@@ -93,9 +94,16 @@ class Folder:
         except OSError as error:
             raise _unreadable(self.marker, error) from None
         with file:
-            with suppress(OSError):  # a file system without such locks: then two may plan, and one plan is discarded
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            until = time.monotonic() + PATIENCE
+            while time.monotonic() < until:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(0.02)
+                except OSError:  # a file system without such locks
+                    break
+            yield  # perhaps without the lock: then two plan, and one plan is discarded
 
     def identify(self) -> tuple[str, str | None]:
         """What `campaign.json` says: the campaign's id, and the store if it is not the file in this folder."""
@@ -121,7 +129,8 @@ class Folder:
 
     def check_ledger(self) -> None:
         """Refuse a ledger that is not there, or is not a file of this folder."""
-        for path in (self.ledger, self.head):
+        parts = (self.ledger.with_name(f"{self.ledger.name}{end}") for end in ("", "-wal", "-shm"))
+        for path in (*parts, self.head):
             if path.is_symlink():
                 raise StoreError(f"{path} is a link. Put the file itself into the folder.")
             if path.exists():
@@ -143,13 +152,12 @@ class Folder:
 
         put(self.marker, write)
 
-    def read(self, path: Path, sha256: str) -> pl.DataFrame:
-        """The frame in a file, which must still be, bit for bit, the file the campaign began with."""
+    def check_table(self, path: Path, sha256: str) -> None:
+        """Refuse a file that is not, bit for bit, the one the campaign began with."""
         try:
             _check_plain(path)
             if digest(path) != sha256:
                 raise StoreError(f"{path} is not the file the campaign began with. Restore it from a copy.")
-            return pl.read_parquet(path, glob=False)
         except FileNotFoundError:
             raise StoreError(f"{path} is missing. Copy it from where the campaign was made.") from None
         except OSError as error:

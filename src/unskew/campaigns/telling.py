@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
     except UnicodeEncodeError:
         raise InputError(f"ids and labels must be whole characters; got {text!r:.60}. Write it again.") from None
     except ValueError:
-        raise InputError("ids and labels must be of a few digits; got thousands. Write it again.") from None
+        raise InputError("an id or a label may not be a number of thousands of digits. Correct it.") from None
     return text
 
 

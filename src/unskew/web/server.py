@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from unskew.campaigns import Campaign
 from unskew.campaigns.ledger.people import checked_name
-from unskew.errors import InputError
+from unskew.errors import InputError, StoreError
 from unskew.web.app import create_app
 from unskew.web.connections import MOST, Connection
 from unskew.web.limits import Limits
@@ -37,6 +37,8 @@ class Links:
 def serve(dir: Path, *, host: str, port: int, annotators: Sequence[str], ready: Callable[[Links], None]) -> None:
     """Serve the page of the campaign in `dir` until interrupted; `ready` is called with the links."""
     with Campaign.open(dir, patience=LEDGER) as campaign, _listen(host, port) as listening:
+        if campaign.ledger.read_only:
+            raise StoreError(f"you may only read {dir}, and the page writes answers there. Ask its owner for more.")
         admin = _login()
         for name in annotators:
             _check(name, admin)

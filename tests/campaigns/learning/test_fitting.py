@@ -95,6 +95,7 @@ def test_predict_gives_id_class_and_probability(campaign):
 
 def test_a_model_of_a_method_of_ones_own_has_another_name_once_its_source_changed(campaign, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    monkeypatch.setenv("UNSKEW_METHODS", "spread:SpreadOut")
     own = replace(campaign.settings, method="spread:SpreadOut")
     before, package = Fitting(campaign.folder, own).digest([]), campaign.digest()
     monkeypatch.setattr("inspect.getsource", lambda kind: "another text")

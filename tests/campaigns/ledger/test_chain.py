@@ -1,10 +1,12 @@
 """The chain of events: what was changed, lost or slipped in is noticed, on every store."""
 
+import os
 import shutil
 import sqlite3
 
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DBAPIError
 
 from campaign_folder import told
 from unskew.campaigns import Campaign
@@ -49,13 +51,13 @@ THIRD = f"id = (SELECT id FROM events WHERE {OF} AND number = 3)"
         (f"UPDATE events SET actor = 'eve' WHERE {THIRD}", "event 3 of the ledger was changed"),
         (f'UPDATE events SET body = \'{{"id":"1003","label":"0"}}\' WHERE {OF} AND number = 5', "event 5"),
         (f"UPDATE events SET at = '2020-01-01T00:00:00+00:00' WHERE {THIRD}", "event 3"),
-        (f"UPDATE events SET hash = '' WHERE {THIRD}", "event 3"),
+        (f"UPDATE events SET hash = 'x' WHERE {THIRD}", "event 3"),
         (f"UPDATE events SET number = 99 WHERE {OF} AND number = 11", "event 11"),
         (
             f"DELETE FROM events WHERE {OF} AND number = 6",
             "event 6 of the ledger was changed, or one before it is lost",
         ),
-        (f"DELETE FROM events WHERE {OF} AND number > 9", "ends with event 9, and 11 were written: 2 are missing"),
+        (f"DELETE FROM events WHERE {OF} AND number > 9", "ends with event 9, and 11 were written: 2 missing"),
         (f"DELETE FROM events WHERE {OF}", "all are lost"),
         (
             f'UPDATE campaigns SET settings = \'{{"budget": 9999, "classes": ["0", "1"]}}\' WHERE id = '
@@ -102,7 +104,7 @@ def test_events_lost_with_a_cut_log_of_writes_are_noticed(labelled, clock, tmp_p
     assert whole
     (copy / "ledger.sqlite-shm").unlink()
     wal.write_bytes(whole[: len(whole) // 2])
-    with Campaign.open(copy, now=clock) as campaign, pytest.raises(StoreError, match="are missing. Restore it") as said:
+    with Campaign.open(copy, now=clock) as campaign, pytest.raises(StoreError, match="missing. Restore it") as said:
         campaign.status()
     assert f"or delete {copy / 'ledger.head'} to do without them" in str(said.value)
     (copy / "ledger.head").unlink()
@@ -153,6 +155,31 @@ def test_a_ledger_that_does_not_give_back_what_is_written_ends_and_does_not_loop
         campaign.plan(5)
     monkeypatch.undo()
     assert len(campaign.ledger.events(campaign.id)) == before
+
+
+def test_an_earlier_version_that_is_still_open_is_refused_and_its_answers_not_lost(labelled, clock):
+    """It writes events without a number: they must not be acknowledged, or nobody could read the ledger any more."""
+    with Campaign.open(labelled, now=clock) as campaign:
+        engine = create_engine(campaign.ledger._url)
+        old = text("INSERT INTO events (campaign, at, kind, actor, body) VALUES (:c, '', 'skipped', 'ann', '{}')")
+        with pytest.raises(DBAPIError, match=r"newer unskew|events_are_numbered"), engine.begin() as connection:
+            connection.execute(old, {"c": campaign.id})
+        engine.dispose()
+        assert campaign.status().spent == 7
+
+
+def test_a_head_that_is_longer_or_a_pipe_does_no_harm(labelled, clock):
+    head = Head(labelled / "ledger.head")
+    with open(head.path, "ab") as file:
+        file.write(b"junk")
+    assert head.read() is None
+    with Campaign.open(labelled, now=clock) as campaign:
+        campaign.ask(1, by="bob")
+        assert head.read().number == campaign.ledger.events(campaign.id)[-1].number
+    head.path.unlink()
+    os.mkfifo(head.path)
+    assert head.read() is None
+    head.write(Link(1, 1, ""))
 
 
 def test_events_that_do_not_fit_are_one_line_and_no_traceback(labelled, clock):

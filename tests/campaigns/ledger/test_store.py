@@ -79,9 +79,9 @@ def test_numbers_that_json_lacks_are_refused_before_anything_is_written(ledger):
 
 
 def test_a_campaign_that_is_not_there(ledger):
-    with pytest.raises(StoreError, match="has no campaign nope"):
+    with pytest.raises(StoreError, match="has no campaign 'nope'"):
         ledger.settings("nope")
-    with pytest.raises(StoreError, match="has no campaign nope"), ledger.writing("nope"):
+    with pytest.raises(StoreError, match="has no campaign 'nope'"), ledger.writing("nope"):
         pass
     assert ledger.events("nope") == []
 
@@ -205,7 +205,7 @@ def test_a_store_of_another_kind(url):
 def test_a_file_that_is_no_ledger(tmp_path):
     file = tmp_path / "ledger.sqlite"
     file.write_bytes(b"not a database, and longer than a header of one hundred bytes" * 20)
-    with pytest.raises(StoreError, match="not a database. Restore the file from a copy"):
+    with pytest.raises(StoreError, match="not a database. Restore the ledger from a copy"):
         Ledger(f"sqlite:///{file}")
 
 

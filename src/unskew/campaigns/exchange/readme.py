@@ -44,7 +44,7 @@ def written(files: Sequence[Path], no_onnx: str | None) -> str:
 {told}Made by {versions}, Python {platform.python_version()}.
 model.joblib needs the same scikit-learn.
 
-Whether the files are still as they were written, this command says (it also warns of lines like this one):
+This command checks that the files are unchanged. It also warns about lines that are not checksums, such as this one:
 
     sha256sum --check {NAME}
 

@@ -4,6 +4,8 @@ The name of a file ends in the digest of its content. A file whose content has c
 is missing. All of it can be deleted at any time, also while it is in use.
 """
 
+import hashlib
+import io
 import os
 import shutil
 import stat
@@ -69,18 +71,28 @@ class Cache:
         if found is None:
             made = found = make()
             self._keep(name, ".joblib", lambda draft: joblib.dump(made, draft))
-            for old in sorted(self.path.glob("model-*.joblib"), key=_age)[:-KEPT_MODELS]:
-                old.unlink(missing_ok=True)
+            with suppress(OSError):
+                for old in sorted(self.path.glob("model-*.joblib"), key=_age)[:-KEPT_MODELS]:
+                    old.unlink()
         return found
+
+    def noted(self, name: str) -> bool:
+        """Whether `note` was called with this name."""
+        return self._ready() and (self.path / name).exists()
+
+    def note(self, name: str) -> None:
+        """Remember that something was done."""
+        with suppress(OSError):
+            if self._ready():
+                (self.path / name).touch()
 
     def _find(self, name: str, end: str) -> Path | None:
         """The file of that name, if its content is what was written."""
-        if self._ready():
-            for path in self.path.glob(f"{name}.*{end}"):
-                with suppress(OSError):
-                    if path.name == f"{name}.{digest(path)}{end}":
-                        return path
-                    path.unlink()
+        with suppress(OSError):
+            for path in self.path.glob(f"{name}.*{end}") if self._ready() else ():
+                if path.name == f"{name}.{digest(path)}{end}":
+                    return path
+                path.unlink()
         return None
 
     def _keep(self, name: str, end: str, make: Callable[[Path], Any]) -> Path | None:
@@ -105,19 +117,21 @@ class Cache:
     def _ready(self) -> bool:
         """Whether there is a folder that nobody else may write to. What is long unused is removed."""
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = self.path.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
-                return False
+            for folder in (self.path.parent.parent, self.path.parent, self.path):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                found = folder.lstat()
+                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+                    return False
             os.utime(self.path)
         except OSError:  # no home, or one that cannot be written
             return False
-        for other in self.path.parent.iterdir():
-            if _age(other) < time.time() - UNUSED:
-                shutil.rmtree(other, ignore_errors=True)
-        for draft in self.path.glob(".*"):
-            if _age(draft) < time.time() - HALF_WRITTEN:
-                draft.unlink(missing_ok=True)
+        with suppress(OSError):  # others may remove the same
+            for other in self.path.parent.iterdir():
+                if _age(other) < time.time() - UNUSED:
+                    shutil.rmtree(other, ignore_errors=True)
+            for draft in self.path.glob(".*"):
+                if _age(draft) < time.time() - HALF_WRITTEN:
+                    draft.unlink()
         return True
 
 
@@ -136,9 +150,12 @@ def _age(path: Path) -> float:
 
 
 def _unpickled(path: Path) -> PoolMethod | None:
-    """The cached method; None if another version of a library wrote it and this one cannot read it."""
+    """The cached method; None if it is gone, or another version of a library wrote it and this one cannot read it."""
     try:
-        found = joblib.load(path)
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() not in path.name:  # the very bytes that are loaded
+            return None
+        found = joblib.load(io.BytesIO(content))
     except Exception:  # unpickling may raise anything
         return None
     return found if isinstance(found, PoolMethod) else None

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 import unskew
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.learning.cache import Cache
+from unskew.campaigns.learning.consent import check_agreed
 from unskew.campaigns.learning.prepared import Prepared
 from unskew.campaigns.ledger.events import PlannedRow
 from unskew.campaigns.ledger.settings import Settings
@@ -56,6 +57,7 @@ class Fitting:
 
     def __init__(self, folder: Folder, settings: Settings) -> None:
         self.settings = settings
+        check_agreed(settings.method)
         self._kind = cast(type[PoolMethod], method_named(settings.method, POOL_METHODS))
         self._cache = Cache(self.digest([]))
         self._prepared = Prepared(folder, settings, self._cache)

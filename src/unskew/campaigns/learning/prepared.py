@@ -14,6 +14,7 @@ from unskew.campaigns.learning.cache import Cache, save
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.tables.encoding import encoder, features, from_plain
 from unskew.campaigns.tables.files import label_texts
+from unskew.campaigns.tables.parquet import check_parquet
 from unskew.data import LoggedData
 from unskew.pools import Pool
 from unskew.rows import Rows, as_rows
@@ -54,12 +55,21 @@ class Prepared:
     @cached_property
     def log_frame(self) -> pl.DataFrame:
         """The log as it was read."""
-        return self.folder.read(self.folder.log, self.settings.log_sha256)
+        return self._table(self.folder.log, self.settings.log_sha256)
 
     @cached_property
     def pool_frame(self) -> pl.DataFrame:
         """The pool as it was read."""
-        return self.folder.read(self.folder.pool, self.settings.pool_sha256)
+        return self._table(self.folder.pool, self.settings.pool_sha256)
+
+    def _table(self, path: Path, sha256: str) -> pl.DataFrame:
+        """The frame in a file of the campaign. Whoever made the folder may have made the file to end this program."""
+        self.folder.check_table(path, sha256)
+        tried = f"tried-{sha256}"
+        if not self._cache.noted(tried):
+            check_parquet(path)
+            self._cache.note(tried)
+        return pl.read_parquet(path, glob=False)
 
     @cached_property
     def encoder(self) -> Any:

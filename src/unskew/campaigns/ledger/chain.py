@@ -7,11 +7,12 @@ the hash of the last event are also kept in a small file beside the ledger, so t
 import hashlib
 import json
 import os
+import stat
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from unskew.campaigns.ledger.events import Recorded
 from unskew.errors import StoreError
@@ -70,7 +71,7 @@ class Head:
     def read(self) -> Link | None:
         """What the file says; None if it is not there or damaged."""
         try:
-            with open(self.path, "rb") as file:
+            with self._open(os.O_RDONLY) as file:
                 line, _, sum = file.read(200).rstrip().rpartition(b" ")
             number, hash = line.decode("ascii").split()
             return Link(0, int(number), hash) if int(sum, 16) == zlib.crc32(line) else None
@@ -82,13 +83,19 @@ class Head:
         line = f"{last.number:020d} {last.hash}".encode()
         text = line + b" %08x\n" % zlib.crc32(line)  # always as long, so that it can be replaced in one write
         try:
-            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-            try:
-                os.pwrite(file, text, 0)
-            finally:
-                os.close(file)
+            with self._open(os.O_WRONLY | os.O_CREAT) as file:
+                os.pwrite(file.fileno(), text, 0)
+                os.ftruncate(file.fileno(), len(text))
         except OSError:
             pass
+
+    def _open(self, flags: int) -> IO[bytes]:
+        """The file itself: not one that a link leads to, and not a pipe, which might never end."""
+        file = os.open(self.path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise OSError(f"{self.path} is not a plain file")
+        return os.fdopen(file, "wb" if flags & os.O_WRONLY else "rb", buffering=0)
 
     def check(self, known: Link | None, events: Sequence[Recorded]) -> None:
         """Refuse a ledger that lacks events which were written. `events` are all it has, `known` was read before."""
@@ -99,7 +106,7 @@ class Head:
         found, lost = len(events), known.number - len(events)
         if lost > 0:
             raise StoreError(
-                f"the ledger ends with event {found}, and {known.number} were written: {lost} are missing. Restore it "
+                f"the ledger ends with event {found}, and {known.number} were written: {lost} missing. Restore it "
                 f"from a copy (ledger.sqlite-wal too, if there is one), or delete {self.path} to do without them."
             )
         if events[known.number - 1].hash != known.hash:

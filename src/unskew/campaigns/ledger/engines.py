@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from unskew.errors import InputError
+from unskew.errors import InputError, StoreError
 
 UNHEARD = 30
 """Seconds within which a server must say that it got what was sent."""
@@ -30,8 +30,11 @@ def address(url: str | Path | URL) -> URL:
         driver = None
     if driver is None:
         raise _foreign(url)
-    if "@" in (found.host or ""):
-        raise InputError(f"in a store's address, @ in a name or password is written %40; got {hidden(str(url))}.")
+    if driver != "sqlite" and not re.fullmatch(r"[\w.:-]*", f"{found.host or ''}{found.database or ''}"):
+        raise InputError(
+            "the store's host and database must be of letters, digits, dots, hyphens and underscores. "
+            "Write @ and / in a password as %40 and %2F, or put it into ~/.pgpass."
+        )
     if found.port is not None and not 0 < found.port < 65536:
         raise InputError(f"the store's port must be 1 to 65535; got {found.port}. Correct it, or leave it out.")
     given = found.query.get("password")
@@ -49,25 +52,28 @@ def server(url: str) -> str:
 
 
 def holds_password(url: str) -> bool:
-    """Whether the address holds a password."""
-    return address(url).password is not None
+    """Whether the address holds a password, of the user or of a key."""
+    found = address(url)
+    return found.password is not None or any("pass" in name.lower() for name in found.query)
+
+
+def shown(url: URL) -> str:
+    """An address as it may be shown: whatever could hold a password is left out.
+
+    >>> shown(address("postgresql://ann:secret@db:5432/bank?sslpassword=secret"))
+    'postgresql://ann@db:5432/bank'
+    """
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    port = "" if url.port is None else f":{url.port}"
+    return f"postgresql://{url.username or ''}{'@' if url.username else ''}{url.host or ''}{port}/{url.database or ''}"
 
 
 def _foreign(url: str | URL) -> InputError:
-    told = hidden(str(url))
+    """What is no address is not shown but for its beginning: any part of it may be a password."""
+    kind = re.match(r"[A-Za-z][\w+]*(?=:)", str(url))
+    told = f"one that begins with {kind[0]!r}" if kind else "something else"
     return InputError(f"store must be postgresql://user@host/database; got {told}. Leave it out to keep a file.")
-
-
-def hidden(text: str) -> str:
-    """A mistyped address as it may be shown: without anything that could be a password.
-
-    >>> hidden("postgresql:/ann:se:cr@t@db/bank?sslmode=on&passwd=secret")
-    "'postgresql:/***@db/bank?***'"
-    """
-    start, _, rest = text.rpartition("@")
-    scheme = re.match(r"[a-z+]*:?/+", start)
-    shown = f"{scheme[0] if scheme else ''}***@{rest}" if start else rest
-    return repr(re.sub(r"\?.*", "?***", shown))
 
 
 def serialised(value: Any) -> str:
@@ -97,6 +103,10 @@ def _sqlite(url: URL, patience: float, read_only: bool) -> Engine:
         wal = path.with_name(f"{path.name}-wal")
         # Nobody here can write, and without a log of recent writes the file itself is all there is.
         settled = not wal.exists() or not wal.stat().st_size
+        if not settled and not path.with_name(f"{path.name}-shm").exists():
+            raise StoreError(
+                f"{wal} holds the last answers, and can be read only where you may write. Copy the folder and use that."
+            )
         uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if settled else ''}"
         found = create_engine(
             "sqlite://",

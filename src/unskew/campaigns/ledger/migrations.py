@@ -87,6 +87,9 @@ MIGRATIONS = (
             "DROP TRIGGER events_no_update",
             _link_old_events,
             _refuse_in_sqlite("UPDATE", "events"),
+            # An earlier version that still has the ledger open writes no number. Its answers must not be acknowledged.
+            "CREATE TRIGGER events_are_numbered BEFORE INSERT ON events WHEN NEW.number < 1 OR NEW.hash = '' "
+            "BEGIN SELECT RAISE(ABORT, 'the ledger was migrated by a newer unskew: start this program again'); END",
             # Events are read in the order of the table itself: a second order of them could be damaged unnoticed.
             "DROP INDEX events_of_campaign",
         ),
@@ -94,6 +97,7 @@ MIGRATIONS = (
             *_NUMBERED,
             "DROP TRIGGER events_append_only ON events",
             _link_old_events,
+            "ALTER TABLE events ADD CONSTRAINT events_are_numbered CHECK (number > 0 AND hash <> '')",
             _REFUSE.format(table="events"),
             "CREATE UNIQUE INDEX events_in_order ON events (campaign, number)",
         ),

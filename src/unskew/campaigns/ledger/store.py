@@ -15,7 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from unskew.campaigns.ledger import chain
 from unskew.campaigns.ledger.chain import RESTORE, Link
-from unskew.campaigns.ledger.engines import address, busy, engine, serialised
+from unskew.campaigns.ledger.engines import address, busy, engine, serialised, shown
 from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate, missing
 from unskew.campaigns.ledger.settings import Settings
@@ -42,6 +42,12 @@ _events = Table(
     Column("number", Integer),
     Column("hash", String),
 )
+
+
+_STRANGE = """SELECT name FROM sqlite_master WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' OR (type = 'trigger' AND
+name NOT IN ('campaigns_no_update', 'campaigns_no_delete', 'events_no_update', 'events_no_delete',
+'events_are_numbered')) LIMIT 1"""
+"""What a ledger in SQLite never has: a view in place of a table could be without end."""
 
 
 def utc_now() -> datetime:
@@ -120,7 +126,7 @@ class Ledger:
     ) -> None:
         self.read_only, self._clock, self._process = read_only, now, os.getpid()
         self._url = address(url)
-        self._shown = self._url.render_as_string(hide_password=True)
+        self._shown = shown(self._url)
         with self._errors():
             self._engine = engine(self._url, PATIENCE if patience is None else patience, read_only=read_only)
         try:
@@ -141,7 +147,7 @@ class Ledger:
 
     def now(self) -> datetime:
         """What the clock says."""
-        time = self._clock()
+        time = self._clock().astimezone(UTC)
         if time.year not in YEARS:
             raise StoreError(f"this machine's clock says {time:%Y-%m-%d}. Set it.")
         return time
@@ -191,8 +197,10 @@ class Ledger:
         with self._errors(), self._begin() as connection:
             if connection.dialect.name == "sqlite":
                 said = connection.execute(text("PRAGMA quick_check(1)")).scalar()
-                if said != "ok":
-                    raise StoreError(f"the ledger {self._shown} is damaged: {str(said).splitlines()[-1]}. {RESTORE}")
+                strange = connection.execute(text(_STRANGE)).scalar()
+                if said != "ok" or strange is not None:
+                    told = str(said).splitlines()[-1] if said != "ok" else f"{strange!r:.60} is not part of it"
+                    raise StoreError(f"the ledger {self._shown} is damaged: {told}. {RESTORE}")
             wanted = missing(connection, MIGRATIONS)
         if wanted == list(MIGRATIONS) and not create:
             raise StoreError(f"{self._shown} holds no ledger. Check the store, or restore it from a copy.")
@@ -216,10 +224,12 @@ class Ledger:
                 yield connection
 
     def _at(self) -> str:
-        return self.now().astimezone(UTC).isoformat(timespec="microseconds")
+        return self.now().isoformat(timespec="microseconds")
 
     def _missing(self, campaign: str) -> StoreError:
-        return StoreError(f"the ledger {self._shown} has no campaign {campaign}. Check the store and the database.")
+        return StoreError(
+            f"the ledger {self._shown} has no campaign {campaign!r:.60}. Check the store and the database."
+        )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -267,7 +277,10 @@ def _remedy(cause: list[str]) -> str:
     for words, remedy in (
         (("full", "disk i/o", "no space", "too large"), "Nothing was changed. Make room on the disk and try again."),
         (("locked", "lock timeout", "busy"), "Nothing was changed. Another process is writing; try again."),
-        (("not a database", "malformed", "corrupt"), "Restore the file from a copy."),
+        (
+            ("not a database", "malformed", "corrupt", "no such", "duplicate column", "decode to utf-8"),
+            "Restore the ledger from a copy.",
+        ),
         (("readonly", "read-only", "permission", "unable to open"), "Check that you may write to the folder."),
         (("append-only",), "Append a correction instead."),
         (

@@ -22,7 +22,13 @@ VALUE = 8
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
-    """The frame in a Parquet file. One that claims more values than half of the memory holds is refused unread."""
+    """The frame in a Parquet file."""
+    check_parquet(path)
+    return pl.read_parquet(path, glob=False)
+
+
+def check_parquet(path: Path) -> None:
+    """Refuse a file that cannot be read. One that claims more values than half of the memory holds is not tried."""
     most = half_memory()
     command = [sys.executable, "-P", parquet_process.__file__, str(path)]
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
@@ -34,7 +40,7 @@ def read_parquet(path: Path) -> pl.DataFrame:
     except OSError as error:
         raise InputError(f"no process can be started to read {path}: {error.strerror}. Close others.") from None
     if done.returncode >= 0 and done.returncode != parquet_process.REFUSED:  # it was read, or was not tried
-        return pl.read_parquet(path, glob=False)
+        return
     told = done.stdout.decode(errors="replace") if done.returncode >= 0 else "a value is damaged"
     kind, _, what = told.partition(":")
     if kind == "columns":

@@ -273,7 +273,7 @@ def test_a_label_that_is_none_is_refused(campaign):
             lambda label: campaign.answer(row.id, label, by="ann"),
             lambda label: campaign.tell({row.id: label}, by="ann"),
         ):
-            with pytest.raises(InputError, match="a label must be text|ids and labels must be"):
+            with pytest.raises(InputError, match="a label must be text|whole characters|thousands of digits"):
                 tell(label)
     for label in (np.True_, True, float("nan"), "yes"):
         with pytest.raises(Rejected, match="must be '0' or '1'"):

@@ -119,4 +119,4 @@ def test_a_skip_or_answer_refused_for_a_lock_is_logged_for_the_administrator_onl
     with locked(page.campaign):
         refused = tell(ada, id, None)
     assert refused.status_code == 503 and "sqlite" not in refused.text
-    assert re.search(r"ledger sqlite:.*locked", caplog.text)
+    assert re.search(r"ledger .*ledger.sqlite: database is locked", caplog.text)

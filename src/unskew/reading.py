@@ -32,7 +32,7 @@ def regular_file(path: Path) -> os.stat_result:
 
 
 def read_file(path: Path, *, most: int) -> bytes:
-    """The bytes of a regular file of at most so many bytes, all as they were at one time.
+    """The bytes of a regular file, all as they were at one time. A file of more than `most` bytes is refused.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "rows.csv")

@@ -229,7 +229,7 @@ def test_nothing_half_written(campaign: Campaign, tmp_path: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(joblib, "dump", full_disk)
-    with pytest.raises(StoreError, match=r"cannot be written to: No space left on device"):
+    with pytest.raises(StoreError, match=r"cannot be written: No space left on device"):
         export(campaign, tmp_path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 

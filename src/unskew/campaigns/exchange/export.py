@@ -16,8 +16,7 @@ from sklearn.pipeline import Pipeline
 from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.exchange.readme import NAME, is_listed, listed, written
 from unskew.campaigns.ledger.events import Event, Leased, Planned, Recorded
-from unskew.errors import StoreError
-from unskew.writing import Output
+from unskew.writing import Output, unwritable
 
 FILES = ("model.joblib", "model.onnx", "ledger.parquet", NAME)
 
@@ -59,7 +58,7 @@ def export(campaign: Campaign, folder: Path | str, *, overwrite: bool = False) -
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(out, error) from None
+        raise unwritable(out, error) from None
     pipeline = campaign.model()
     table = ledger_frame(campaign.ledger.events(campaign.id))
     content, reason = _onnx(pipeline)
@@ -80,13 +79,8 @@ def export(campaign: Campaign, folder: Path | str, *, overwrite: bool = False) -
                     output.remove()
             outputs[NAME].put_text(beside)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unwritable(out, error) from None
+        raise unwritable(out, error) from None
     return Exported([out / name for name in (*names, NAME)], reason)
-
-
-def _unwritable(out: Path, error: Exception) -> StoreError:
-    told = getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
-    return StoreError(f"{out} cannot be written to: {told}. Make room, or choose another folder.")
 
 
 def _onnx(pipeline: Pipeline) -> tuple[bytes | None, str | None]:

@@ -70,9 +70,8 @@ def answers(path: Path, settings: Settings) -> tuple[list[Line | Unread], int]:
 
     CSV needs a heading for the ids and one for the labels: those of the file that `ask` wrote, or `id` and `label`.
     Other columns are ignored, and so are the apostrophes that `tables.spreadsheets` puts in front of formulas. "skip"
-    is a skip, unless it is a class. A line that cannot be read is returned as an
-    `Unread`: `Campaign.tell_lines` lists all problems of a file, and changes nothing. A file that does not hold answers
-    at all is a `NotAnswers`.
+    is a skip, unless it is a class. A line that cannot be read is returned as an `Unread`: `Campaign.tell_lines` lists
+    all problems of a file, and changes nothing. A file that does not hold answers at all is a `NotAnswers`.
     """
     text = _read(path)
     kind = path.suffix.lower()

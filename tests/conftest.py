@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from campaign_folder import STORES, Clock, make, move_to, write_tables
 from commands import START
@@ -17,6 +18,12 @@ from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL
 from unskew.cli import main
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -96,6 +103,20 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path}/ledger.sqlite"
     found: str = request.getfixturevalue("postgresql_database")
     return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser. It goes with its file of tests: Playwright allows one at a time in a process."""
+    if not CHROMIUM.exists():
+        missing = f"{CHROMIUM} is not installed (Debian: apt install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

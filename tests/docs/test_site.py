@@ -6,21 +6,16 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "unskew"
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 TALLEST = 40_000
 """Pixels, at a width of 1280: some forty screens. The longest page has thirty."""
 
@@ -107,20 +102,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        missing = f"{CHROMIUM} is not installed (Debian: apt install chromium)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield browser
-        browser.close()
-
-
 def test_nothing_of_a_docstring_leaks_into_a_page(site: Path) -> None:
     pages = {name: Page(path.read_text()) for name, path in built(site).items()}
     assert len(pages) > 40
@@ -164,7 +145,7 @@ def test_every_module_is_on_the_map_of_contributing() -> None:
     assert set(shown) == modules()
 
 
-def test_no_page_is_endless_or_wider_than_the_screen(site: Path, browser: Any) -> None:
+def test_no_page_is_endless_or_wider_than_the_screen(site: Path, browser: Browser) -> None:
     troubles = []
     tab = browser.new_page()
     for name, path in built(site).items():

@@ -1,147 +1,163 @@
 """How often the 95 % interval of `method.error()` contains the true error, over whole simulated campaigns.
 
-    python -m benchmarks.coverage [--estimated MODEL ...] [--campaigns N] [--measure M] [--jobs J] [--json FILE]
+    python -m benchmarks.coverage [--campaigns N] [--drawn SHARE] [--budget B] [--jobs J] [--json FILE] [--out FOLDER]
+    python -m benchmarks.coverage --from FILE [--out FOLDER]
 
-In each campaign, a data set is split into log, pool and test rows. A policy reveals some of the log's labels with known
-propensities. `Unskew` spends a budget on the pool, part of it on rows drawn at random. The error of its last model is
-then estimated from the labels it has. Data sets, policies, budgets and drawn shares take turns.
+Twelve data sets and five logging policies take turns. In each campaign, `Unskew` spends a budget on the pool, and the
+error of its model is then estimated, once at half the budget and once at its end. The truth is the error on all pool
+and test rows, with every label known. The same simulation is run again with `drawn=1`, with propensities that are
+estimated from the log, with one label in ten drawn evenly (as before 0.4.0), and with margin sampling, which draws
+nothing. *The drawn labels alone* is the default's estimate if the log does not count, as with estimated propensities.
 
-The truth is the measure on all test and pool rows, with every label known. Pool rows that the model was trained on use
-their margin without their own label. `on test` uses the test rows alone, which no estimate has seen. They are only a
-fifth of the data and vary themselves, so somewhat less than 95 % of the intervals contain that value.
-
-With `--estimated`, the same campaign is run again with propensities that `propensity.estimate` finds from the
-log's (X, z), by its default models or by a model passed as `model=`. The policies are then those whose propensities
-depend on the row. `benchmarks.estimated` prints these results as Markdown tables.
+`mean over the curve` is the mean of the test error over the labels bought, with straight lines between rounds.
+Differences are paired: the two runs of a difference have the same log, pool and test rows.
 """
 
 import argparse
 import json
-from contextlib import suppress
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 
-import joblib
 import numpy as np
 
-from benchmarks.estimated import MODELS, found_out, tables
-from unskew.errors import InputError
-from unskew.estimation.measures import MEASURES
-from unskew.experiments.datasets import load
-from unskew.experiments.simulation import simulations
-from unskew.methods import Unskew, pool_rounds
+from benchmarks.simulated import (
+    Evenly,
+    add_options,
+    drawn,
+    guessed,
+    in_words,
+    map_campaigns,
+    run,
+    summary,
+    there,
+    told,
+    truth,
+    write,
+)
+from unskew.methods import MarginSampling, Unskew
+from unskew.methods.rounds import SHARE
+from unskew.sampling.policies import ALL_POLICIES
 
-DATASETS = ("synthetic", "letter", "magic", "covtype", "a5a", "german")
-POLICIES = ("identical", "uniform", "uncertainty", "certainty")
-DEPENDING = ("uniform", "uncertainty", "certainty", "blind-spot")
-"""Policies whose propensities differ between rows, so that there is something to estimate."""
-SEED, SEED_ESTIMATED = 11, 23
-"""Not the seeds with which the intervals and the estimates were developed."""
-SPENDING = ((100, 0.2), (200, 0.1), (200, 0.2))
-BLOCK = 12
-"""The number of campaigns on one data set before the next data set has its turn."""
-ESTIMATORS = (("dr", "wald"), ("mis", "wald"), ("sn", "wald"), ("is", "wald"), ("dr", "bernstein"))
-
-
-def measured(margin, y, measure):
-    """The measure when every label is known."""
-    top, bottom = MEASURES[measure](margin)
-    return float(np.where(y > 0, *top).mean() / np.where(y > 0, *bottom).mean())
+LEARNING = {"default": "the default", "old": "10 % drawn evenly", "margin": "margin sampling, nothing drawn"}
 
 
-def intervals(method, measure):
-    """(value, low, high) by every estimator for which there are labels."""
-    found = {}
-    for how in ESTIMATORS:
-        with suppress(InputError):  # no usable labels: the log alone may show none, or none of a class
-            e = method.error(measure, estimator=how[0], interval=how[1])
-            found[" ".join(how)] = (e.value, e.low, e.high)
-    return found
+def one(s, random, kind, budget):
+    """The test error after every round, and what is estimated at half the budget and at its end."""
+    end = min(budget, s.n)
+    curve, found, wanted = [], [], [end // 2, end]
+    for method in run(s, random, kind, budget):
+        curve.append([method.labels_, s.error(method)])
+        if wanted and method.labels_ >= wanted[0]:
+            wanted.pop(0)
+            found += estimates(method, s)
+    return {"curve": curve, "found": found}
 
 
-def one(dataset, number, measure, models=(), seed=SEED):
-    """Run campaign `number` on a data set: the truth, and (value, low, high) by every estimator."""
-    policy, (budget, drawn) = (DEPENDING if models else POLICIES)[number % 4], SPENDING[number // 4 % 3]
-    ((s, random),) = simulations(load(dataset), policy, 0.5, seed, [number])
-
-    def run(log, q0):
-        method = Unskew(drawn=drawn, random_state=random)
-        for _ in pool_rounds(method, log, s.X, q0, s.y.__getitem__, budget):
-            pass
-        everyone = method.everyone()
-        pool, test = everyone.margin[everyone.design.m :], method.model_.margin(s.test_X)
-        return {
-            "truth": measured(np.append(pool, test), np.append(s.y, s.test_y), measure),
-            "test": measured(test, s.test_y, measure),
-            "found": intervals(method, measure),
-        }
-
-    estimated = {}
-    for name in models:
-        guess = found_out(s, name, number)
-        estimated[name] = {"found": {}} if guess is None else {**run(*guess[:2]), **guess[2]}
-    what = {"dataset": dataset, "policy": policy, "budget": budget, "drawn": drawn}
-    return {**what, **run(s.log, s.q0), "estimated": estimated}
+def estimates(method, s):
+    """The truth and what is estimated of it, with the log and by the drawn labels alone; nothing if none are drawn."""
+    everyone = method.everyone()
+    if not everyone.design.measures_pool:
+        return []
+    alone = replace(everyone, log="estimated").estimate()
+    true = truth(method, everyone, s)
+    return [{"labels": method.labels_, "truth": true, "all": told(everyone.estimate()), "alone": told(alone)}]
 
 
-def summary(runs, how):
-    """Coverage of the truth and of the value on the test rows; bias, root mean squared error and mean width."""
-    runs = [r for r in runs if how in r["found"]]
-    truth, test = (np.array([r[key] for r in runs]) for key in ("truth", "test"))
-    value, low, high = np.array([r["found"][how] for r in runs]).T
-    return {
-        "runs": len(runs),
-        "coverage": float(np.mean((low <= truth) & (truth <= high))),
-        "on_test": float(np.mean((low <= test) & (test <= high))),
-        "bias": float(np.mean(value - truth)),
-        "rmse": float(np.sqrt(np.mean((value - truth) ** 2))),
-        "width": float(np.mean(high - low)),
+def campaign(facts, s, random, budget, share):
+    """One simulation, run in every way."""
+    ways = {"default": partial(Unskew, drawn=share), "drawn=1": partial(Unskew, drawn=1.0)}
+    ways |= {"old": Evenly, "margin": MarginSampling}
+    runs = {name: one(s, random, kind, budget) for name, kind in ways.items()}
+    guess = guessed(s, random)
+    if guess is not None:
+        runs["estimated"] = one(guess, random, ways["default"], budget)
+    return {**facts, "drawn": share, "budget": budget, "runs": runs}
+
+
+def found(campaigns, way, which=-1, how="all"):
+    """(truth, estimate) of every campaign that was run in this way."""
+    points = [c["runs"][way]["found"] for c in campaigns if way in c["runs"]]
+    return [(at[which]["truth"], at[which][how]) for at in points]
+
+
+def coverage(campaigns):
+    """A line for each way to draw and to estimate, over all data sets and policies."""
+    end = campaigns[0]["budget"]
+    half = end // 2
+    share = f"{100 * campaigns[0]['drawn']:g} % drawn"
+    lines = {
+        f"{share}, {end} labels": found(campaigns, "default"),
+        f"{share}, {half} labels": found(campaigns, "default", 0),
+        f"all drawn, {end} labels": found(campaigns, "drawn=1"),
+        f"{share}, the drawn labels alone, {end} labels": found(campaigns, "default", how="alone"),
+        f"{share}, the drawn labels alone, {half} labels": found(campaigns, "default", 0, "alone"),
+        f"{share}, propensities estimated, {end} labels": found(campaigns, "estimated"),
+        f"10 % drawn evenly, {end} labels": found(campaigns, "old"),
     }
+    head = ["| | campaigns | held, % | bias, points | rmse, points | width |", "|---|---:|---:|---:|---:|---:|"]
+    return head + [f"| {name} | {in_words(these)} |" for name, these in lines.items() if these]
 
 
-def show(runs, names):
-    """Print a Markdown table: the default estimator on every data set, then every estimator on all data sets."""
-    default, *others = map(" ".join, ESTIMATORS)
-    print("| estimator | data set | intervals | held, pool and test | held, test alone | bias, points | width |")
-    print("|---|---|---:|---:|---:|---:|---:|")
-    for how, name in [(default, name) for name in (*names, "all")] + [(how, "all") for how in others]:
-        s = summary([r for r in runs if name in (r["dataset"], "all")], how)
-        print(
-            f"| {how} | {name} | {s['runs']} | {100 * s['coverage']:.1f} % | {100 * s['on_test']:.1f} % "
-            f"| {100 * s['bias']:+.2f} | {s['width']:.3f} |"
-        )
+def groups(campaigns):
+    """The default's figures for each data set and each policy, and (held, width) of the other ways."""
+    end = campaigns[0]["budget"]
+    half = end // 2
+    lines = [
+        f"| {end} labels | campaigns | held, % | bias, points | rmse, points | width | held (width) at {half} labels "
+        "| all drawn | the drawn labels alone |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for key, names in (("dataset", dict.fromkeys(c["dataset"] for c in campaigns)), ("policy", ALL_POLICIES)):
+        for name in names:
+            these = [c for c in campaigns if c[key] == name]
+            others = (("default", 0, "all"), ("drawn=1", -1, "all"), ("default", -1, "alone"))
+            cells = [summary(found(these, *other)) for other in others if these]
+            if these:
+                short = " | ".join(f"{100 * c['held']:.1f} ({c['width']:.3f})" for c in cells)
+                lines.append(f"| {name} | {in_words(found(these, 'default'))} | {short} |")
+    return lines
+
+
+def learning(campaigns):
+    """The error at the end and along the curve, and by how much the default's is smaller or larger."""
+    lines = [
+        "| | error at the end, % | the default's less this | mean over the curve, % | the default's less this |",
+        "|---|---:|---:|---:|---:|",
+    ]
+
+    def figures(way):
+        curves = [np.array(c["runs"][way]["curve"]).T for c in campaigns]
+        along = [np.trapezoid(error, labels) / labels[-1] for labels, error in curves]
+        return 100.0 * np.array([error[-1] for _, error in curves]), 100.0 * np.array(along)
+
+    ours = figures("default")
+    for way, name in LEARNING.items():
+        cells = []
+        for these, mine in zip(figures(way), ours, strict=True):
+            apart = mine - these
+            error = apart.std(ddof=1) / len(apart) ** 0.5
+            cells += [f"{these.mean():.2f}", "" if way == "default" else f"{apart.mean():+.2f} ± {error:.2f}"]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description="Coverage of the intervals.")
-    parser.add_argument("--campaigns", type=int, default=1000, help="total number, shared by the data sets")
-    parser.add_argument("--estimated", nargs="+", choices=tuple(MODELS), default=[], help="estimate q0 by these models")
-    parser.add_argument("--measure", choices=tuple(MEASURES), default="error")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="also write every campaign to this file")
+    add_options(parser, 1200)
+    parser.add_argument("--drawn", type=float, default=SHARE, help="the share of the labels that is drawn")
+    parser.add_argument("--budget", type=int, default=200)
     options = parser.parse_args(arguments)
-    names = []
-    for name in DATASETS:
-        try:
-            load(name)
-            names.append(name)
-        except InputError as error:
-            print(f"  {name} is left out: {error}")
-    each = -(-options.campaigns // len(names))
-    seed = SEED_ESTIMATED if options.estimated else SEED
-    runs = []
-    for first in range(0, each, BLOCK):  # all data sets in turn, so that the file is balanced at any time
-        runs += joblib.Parallel(options.jobs)(
-            joblib.delayed(one)(name, number, options.measure, options.estimated, seed)
-            for name in names
-            for number in range(first, min(first + BLOCK, each))
-        )
-        if options.json:
-            options.json.write_text(json.dumps(runs, indent=1) + "\n")
-    if options.estimated:
-        print(tables(runs, names, DEPENDING, options.estimated, summary))
+    if options.file:
+        campaigns = json.loads(options.file.read_text())
     else:
-        show(runs, names)
-    return runs
+        from unskew.experiments.datasets import DATASETS
+
+        names = there(DATASETS)
+        work = partial(campaign, budget=options.budget, share=options.drawn)
+        simulations = drawn(options.campaigns, options.seed, names)
+        campaigns = map_campaigns(work, simulations, options.jobs, options.json, names)
+    tables = {"coverage": coverage, "coverage_groups": groups, "coverage_learning": learning}
+    write({name: table(campaigns) for name, table in tables.items()}, options.out)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unskew.data import LoggedData
+    from unskew.estimation.costs import Costs
     from unskew.methods import (
         IDBAL,
         VCDBAL,
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
     from unskew.models.bayes import BayesianLogistic
     from unskew.models.linear import LinearClassifier
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "IDBAL",
     "VCDBAL",
     "BayesianLogistic",
+    "Costs",
     "DBALw",
     "DBALwm",
     "ExactIDBAL",
@@ -48,6 +50,7 @@ __all__ = [
 
 _HOME = {
     "BayesianLogistic": "unskew.models.bayes",
+    "Costs": "unskew.estimation.costs",
     "LinearClassifier": "unskew.models.linear",
     "LoggedData": "unskew.data",
 }

@@ -14,6 +14,9 @@ from unskew.rows import Bools, Floats, Rows, as_rows, frame_rows, is_frame, take
 LEAST_PROPENSITY = 1e-12
 """A label that had a smaller chance would weigh more than all others ever made, and squares of its weight overflow."""
 
+NEARLY_ALL = 0.98
+"""If at least this share of a log's rows has a label, the rows without one were left out of the file."""
+
 
 @dataclass(frozen=True, init=False, eq=False)
 class LoggedData:
@@ -166,6 +169,18 @@ class LoggedData:
         return int(self.X.shape[0])
 
     @property
+    def only_labelled(self) -> bool:
+        """Whether the log shows only those who were picked: (nearly) every row has a label, and nobody recorded q0.
+
+        Such a log is not a sample of everyone, and nothing in it says how a model does on those who were not picked.
+
+        >>> granted = LoggedData([[0.5], [1.0], [-1.0]], y=[1, 1, 0], q0_estimated=True)
+        >>> granted.only_labelled, LoggedData(granted.X, y=[1, 1, 0], q0=1.0).only_labelled
+        (True, False)
+        """
+        return self.q0_estimated and nearly_all(self.z)
+
+    @property
     def n_features(self) -> int:
         return int(self.X.shape[1])
 
@@ -219,6 +234,15 @@ def propensities(
         remedy = "Drop the row or pass floor=." if q[i] < 1.0 and may_raise else "Correct the value or drop the row."
         raise InputError(f"{name} must be in (0, 1]{least}; got {q[i]} at row {i}. {remedy}")
     return np.ascontiguousarray(q)
+
+
+def nearly_all(z: Bools) -> bool:
+    """Whether so many rows have a label that those without one must have been left out.
+
+    >>> nearly_all(np.arange(100) > 0), nearly_all(np.arange(100) > 9)
+    (True, False)
+    """
+    return bool(z.mean() >= NEARLY_ALL)
 
 
 def reveal_bits(z: ArrayLike, rows: int) -> Bools:

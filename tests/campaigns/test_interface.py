@@ -226,7 +226,7 @@ def test_a_notebook_shows_a_small_table(tables, tmp_path):
             "campaign": "A & <b>ank",
             "labels": "4 of 60",
             "rounds": "1, 1 closed",
-            "error": f"{100 * error.value:.1f} % of everyone, 95 % interval {low:.1f} to {high:.1f} %",
+            "the model": f"wrong on {100 * error.value:.1f} % of everyone, 95 % interval {low:.1f} to {high:.1f} %",
             "people": "ann <i> (4)",
         }
 

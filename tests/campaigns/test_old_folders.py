@@ -1,7 +1,8 @@
-"""Campaign folders made by version 0.1.0 still open, and everything about them is as it was.
+"""Campaign folders made by version 0.1.0 still open, and what their ledgers say is as it was.
 
 The folders in tests/fixtures were made by that version, and campaigns-0.1.0.json is what it said about them: as they
-are, and after the next rows were asked for and answered.
+are, and after the next rows were asked for and answered. Since 0.4.0, rows are drawn and errors estimated in another
+way, so the next rows and new estimates differ; those in the ledger do not.
 """
 
 import json
@@ -31,6 +32,8 @@ def old(request, tmp_path):
 def assert_estimate(found, said):
     assert said is not None and found is not None
     for name, value in said.items():
+        if name in ("estimator", "interval"):  # there is one of each now
+            continue
         now = getattr(found, name)
         assert now == (pytest.approx(value, abs=1e-6) if isinstance(value, float) else value), name
 
@@ -48,8 +51,9 @@ def assert_same(campaign, said):
     assert [labels for labels, _ in campaign.history()] == [labels for labels, _ in said["history"]]
     for (_, found), (_, estimate) in zip(campaign.history(), said["history"], strict=True):
         assert_estimate(found, estimate)
-    assert_estimate(campaign.error(), said["error"])
-    assert_estimate(campaign.error("recall"), said["recall"])
+    for measure in ("error", "recall"):  # the old rounds, drawn evenly, still count as what they were
+        now = campaign.error(measure)
+        assert now.low <= said[measure]["value"] <= now.high, measure
     assert sorted(campaign.state.people) == said["people"]
 
 
@@ -63,15 +67,21 @@ def test_it_opens_as_it_was(old):
     assert predicted.to_list() == pytest.approx(said["before"]["predicted"], abs=1e-6)
 
 
-def test_it_asks_for_the_same_rows_takes_their_labels_and_closes(old, tmp_path):
+def test_it_chooses_the_same_rows_takes_their_labels_and_closes(old, tmp_path):
     campaign, said = old
     rows = campaign.ask(15, by="ann")
-    wanted = [(id, REASONS[rule], pytest.approx(p, abs=1e-12), round) for id, rule, p, round in said["asked"]]
-    assert [(row.id, row.reason, row.probability, row.round) for row in rows] == wanted
+    wanted = [(id, REASONS[rule], round) for id, rule, _, round in said["asked"]]
+    chosen = [(row.id, row.reason, row.round) for row in rows if row.reason == "chosen"]
+    assert chosen == [row for row in wanted if row[1] == "chosen"]
+    assert [row.reason for row in rows] == [reason for _, reason, _ in wanted]
+    spreads = [batch.spread for batch in campaign.state.batches]
+    assert spreads[:-1] == [None] * (len(spreads) - 1) and spreads[-1] > 0.0
     assert campaign.tell(told(rows), by="ann").answered == len(rows)
     campaign.close_due()
-    assert_same(campaign, said["after"])
+    assert campaign.status().spent == said["after"]["status"]["spent"]
+    found = campaign.error()
+    assert 0.0 <= found.low <= found.value <= found.high < 0.5
     assert all(row.status in (RowStatus.ANSWERED, RowStatus.SKIPPED) for row in campaign.state.rows.values())
-    headline = write_report(campaign, tmp_path / "report.html")
-    assert headline.startswith("The model is wrong on 1 % of everyone")
+    headline = write_report(campaign, tmp_path / "report.html")["headline"]
+    assert headline.startswith("The model is wrong on ")
     assert headline in (tmp_path / "report.html").read_text().replace("\u00a0", " ")

@@ -75,8 +75,8 @@ def test_a_round_is_not_closed_with_labels_that_changed_meanwhile(folder, campai
     fitting = campaign._rounds.fitting
     real, changes = fitting.error, [told(rows[:2]), told(others)]
 
-    def slow(answered, asked):
-        found = real(answered, asked)
+    def slow(asked):
+        found = real(asked)
         if changes:
             with Campaign.open(folder, now=clock) as other:
                 other.tell(changes.pop(0), by="eve")

@@ -17,6 +17,7 @@ from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL, truth
 from unskew.campaigns.learning.cache import user_cache
 from unskew.cli import main
+from unskew.methods.prospect import Prospect
 
 
 def test_a_campaign_from_start_to_export(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +44,8 @@ def test_a_campaign_from_start_to_export(bank: Path, capsys: pytest.CaptureFixtu
     status = told(capsys, "status", "bank")
     assert (status["spent"], status["skipped"], status["open"], status["left"]) == (40, 1, 0, 0)
     assert status["next"] == ["report", "bank"]
+    ahead = Prospect(**status["prospect"])
+    assert ahead.labels == 50 and ahead.gain > 0.0 and f"{ahead}\n" in out(capsys, "status", "bank")
 
     said = out(capsys, "report", "bank")
     assert "from 40 labels of 40" in said and "bank/report.html" in said
@@ -141,7 +144,7 @@ def test_files_of_labels_that_cannot_be_read(
         (None, None, ["--propensity", "age"], "must be in (0, 1]"),
         (None, None, ["--id", "region"], "every row needs an id"),
         (None, None, ["--budget", "0"], "budget must be at least 1"),
-        (None, None, ["--drawn", "1"], "drawn must be in [0, 1)"),
+        (None, None, ["--drawn", "1.5"], "drawn must be in [0, 1]"),
         (None, None, ["--budget", "1.5"], "got '1.5'. Correct it"),
         (None, None, ["--lease", "0"], "--lease must be"),
         (None, None, ["--lease", "inf"], "got inf"),
@@ -155,6 +158,8 @@ def test_files_of_labels_that_cannot_be_read(
         ),
         (None, None, ["--method", "unskew.methods.streams.idbal:IDBAL"], "works on a stream, and a campaign needs one"),
         (None, None, ["--classes", "no"], "--classes must be two names"),
+        (None, None, ["--cost-false-negative", "0"], "the cost of a false negative must be a number from 1e-06 to"),
+        (None, None, ["--cost-false-positive", "nan"], "the cost of a false positive must be a number"),
         (None, None, ["--classes", "good,bad"], "must be 'good' or 'bad'"),
         (None, "application,age\nA1,30\n", [], "the pool must have the log's columns"),
         ("\n".join([*GOOD[:50], GOOD[50] + ",more"]), None, [], "51"),
@@ -278,3 +283,14 @@ def test_the_demo_is_a_whole_campaign(
     assert "from 300 labels of 300" in Path(found["report"]).read_text().replace("\u00a0", " ")
     with Campaign.open(found["campaign"]) as campaign:
         assert campaign.status().spent == 300
+
+
+def test_start_and_status_say_from_what_probability_a_row_is_flagged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    costs = ["--cost-false-negative", "10", "--cost-false-positive", "2"]
+    decision = "costs 10, a false alarm 2: a row is flagged if its probability is at least 0.17."
+    assert decision in out(capsys, "start", "bank", "--log", str(LOG), "--pool", str(POOL), *START, *costs)
+    assert decision in out(capsys, "status", "bank")
+    assert decision in json.loads(out(capsys, "status", "bank", "--json"))["decision"]

@@ -174,7 +174,7 @@ def test_an_audit_on_a_narrow_terminal_says_where(
     said = out(capsys, "audit", str(LOG), "--label", "repaid", "--propensity", "granted_with", "--id", "application")
     plain = " ".join(said.split())
     assert "employment is not permanent and income < 54 52.3 % of everyone, 2.4 % of the labels" in plain
-    assert "16 of 784 labelled" in plain
+    assert "labelled: 16 of 784" in plain
 
 
 def test_one_label_is_not_called_labels(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,6 +144,8 @@ class TestPools:
     def test_what_wanted_returns_is_checked(self, case, rows, monkeypatch):
         s = scene()
         m = begin(case, s)
+        if m.draws_due(20) == 20:
+            pytest.skip("it chooses no row")
         monkeypatch.setattr(type(m), "wanted", lambda self, X, k: np.array(list(rows(X, k))))
         with pytest.raises(InputError, match=rf"{case}.wanted must return \d+ different positions from 0 to {s.n - 1}"):
             m.ask(20)

@@ -1,5 +1,7 @@
 """When to stop: the gain is what simulated labels bring, the interval the one reported; runs go on undisturbed."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -7,10 +9,12 @@ from sklearn.linear_model import LogisticRegression
 
 from unskew import LoggedData, StoppingRule, Unskew
 from unskew.errors import InputError
+from unskew.estimation.calibration import Calibration
 from unskew.experiments.datasets import load
 from unskew.experiments.simulation import simulate, simulations
 from unskew.methods import Passive, RandomLabels, StreamedUnskew, expected_gain, pool_rounds, stopping
-from unskew.methods.stopping import AHEAD, GAIN, gains
+from unskew.methods.prospect import AHEAD, LEAST, MOST, PART, Prospect, least_worth
+from unskew.methods.stopping import gains, prospect
 from unskew.models.belief import Belief
 
 
@@ -56,13 +60,41 @@ def test_more_labels_less_gain_and_more_ahead_more_gain():
 
 def test_the_default_stops_and_says_why():
     s = scene()
-    stop = StoppingRule()(spent(Unskew(random_state=0), s, 400))
-    assert stop is not None and stop.labels == 400 and stop.value < stop.threshold == GAIN
-    assert (
-        str(stop)
-        == f"after 400 labels each of the next is expected to lower the error by {stop.value:.1e}, less than 5.0e-05"
+    method = spent(Unskew(random_state=0), s, 400)
+    stop, found = StoppingRule()(method), prospect(method)
+    assert stop is not None and stop.labels == 400 and stop.value < stop.threshold
+    assert stop.value == found.gain / AHEAD and stop.threshold == found.least / AHEAD
+    assert str(stop) == (
+        f"after 400 labels the next 50 are expected to lower the error by {100 * found.gain:.2f} points, "
+        f"less than {100 * found.least:.2f}"
     )
     assert StoppingRule()(spent(Unskew(random_state=0), s, 10)) is None
+
+
+def test_a_gain_of_ones_own():
+    method = spent(Unskew(random_state=0), scene(), 60)
+    each = expected_gain(method)
+    assert StoppingRule(gain=each * 0.99)(method) is None
+    stop = StoppingRule(gain=each * 1.01)(method)
+    assert (stop.value, stop.threshold) == pytest.approx((each, each * 1.01))
+
+
+def test_what_the_labels_gained_is_the_drop_in_error():
+    """What they are worth is a part of that: the model of the log alone is compared with the one after the labels."""
+    s = scene()
+    start, method = (spent(Unskew(random_state=0), s, budget) for budget in (0, 100))
+    before, now = (float(np.mean(one.infer(s.X) != s.y)) for one in (start, method))
+    found = prospect(method, start)
+    assert 0.5 < found.least / (PART * (before - now)) < 2.0 and LEAST < found.least < MOST
+    again = prospect(method)  # fitted again, with other random features
+    assert again.gain == found.gain and again.least == pytest.approx(found.least, rel=0.25)
+
+
+def test_what_is_worth_asking_for():
+    assert least_worth(0.0, AHEAD) == LEAST and least_worth(0.5, AHEAD) == MOST
+    assert least_worth(0.1, AHEAD) == pytest.approx(0.1 * PART) and least_worth(0.1, 10) == pytest.approx(0.02 * PART)
+    told = "The next 50 labels are expected to lower the error by about 1.0 point."
+    assert str(Prospect(50, 0.0101, 0.01)) == told
 
 
 def test_width_is_that_of_the_population_error():
@@ -96,6 +128,12 @@ def test_no_gain_before_ten_labels_of_each_class():
         assert (gain is None) == (shown < 10)
 
 
+def test_no_gain_while_the_model_knows_nothing():
+    """Labels by the toss of a coin: no model errs clearly less than always saying the commoner class."""
+    s = scene(noise=0.5)
+    assert expected_gain(spent(Unskew(random_state=0), s, 100)) is None
+
+
 def test_a_large_pool_is_sampled(monkeypatch):
     """The mean over a sample is near the mean over all, and it is a mean over the sample: another sample moves it."""
     s = scene(rows=4000)
@@ -114,7 +152,8 @@ def test_a_large_pool_is_sampled(monkeypatch):
 def test_a_pool_that_is_used_up_has_no_gain():
     s = scene(rows=200)
     assert s.n > AHEAD and expected_gain(spent(Unskew(random_state=0), s, s.n - 1)) > 0.0
-    assert expected_gain(spent(Unskew(random_state=0), s, s.n)) == 0.0
+    done = spent(Unskew(random_state=0), s, s.n)
+    assert expected_gain(done) == 0.0 and "no row of the pool is left" in StoppingRule()(done).reason
 
 
 def test_the_gain_is_that_of_the_rows_it_would_ask_for_next():
@@ -123,7 +162,10 @@ def test_the_gain_is_that_of_the_rows_it_would_ask_for_next():
     method = spent(Unskew(drawn=0.0, random_state=0), s, 40)
     new = np.setdiff1d(np.arange(s.n), np.concatenate([batch.positions for batch in method.rounds_]))
     asked = new[method.wanted(s.X[new], AHEAD)]
-    assert expected_gain(method) == pytest.approx(gains(method.belief(s.X), asked).mean() / AHEAD, rel=1e-9)
+    seen, belief = method.observed(), method.belief(s.X)
+    fit = Calibration(method.held_out(seen.X, seen.y), seen.y)
+    sure = Belief(fit.slope * belief.mu + fit.intercept, lambda rows: fit.slope * belief.root(rows))
+    assert expected_gain(method) == pytest.approx(gains(sure, asked).mean() / AHEAD, rel=1e-9)
 
 
 def test_streams_and_other_models():
@@ -166,3 +208,15 @@ def test_stops_where_little_is_left_on_real_data(data_dir):
         if rule(method):
             stops.append(labels)
     assert 10 < stops[0] < 150 and errors[stops[0]] < errors[200] + 0.01
+
+
+def test_a_model_that_is_not_sure_enough_expects_what_its_labels_bear_out(data_dir):
+    """On mushrooms the labels are clearer than the model says: by its own opinion, more would gain much."""
+    ((s, seed),) = simulations(load("mushrooms", data_dir), "uniform", 0.1, 5, [0])
+    method = spent(Unskew(random_state=seed), s, 60)
+    before = s.error(method)
+    new = np.setdiff1d(np.arange(s.n), np.concatenate([batch.positions for batch in method.rounds_]))
+    opinion = gains(method.belief(s.X), new[copy(method).wanted(s.X[new], AHEAD)]).mean()
+    found = AHEAD * expected_gain(method)
+    method.tell_checked(s.y[method.ask_checked(AHEAD).positions])
+    assert abs(found - (before - s.error(method))) < 0.005 < 0.01 < opinion

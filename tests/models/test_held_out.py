@@ -16,13 +16,16 @@ def test_leave_one_out_agrees_with_refits(weighted):
     y = np.where(rng.random(60) < 1 / (1 + np.exp(-1.5 * F[:, 1])), 1.0, -1.0)
     v, precision = rng.uniform(0.2, 2.0, 60) if weighted else np.ones(60), np.full(5, 0.25)
     found = posterior(F, y, v, precision)
-    near = leave_one_out(F, y, v, found)
+    near, variance = leave_one_out(F, y, v, found)
     kept = ~np.eye(60, dtype=bool)
     exact = np.array([posterior(F[k], y[k], v[k], precision).mean(F[i : i + 1])[0] for i, k in enumerate(kept)])
     moved = np.abs(exact - found.mean(F))
     assert moved.max() > 0.3
     assert np.abs(near - exact).mean() < 0.1 * moved.mean()
     assert np.corrcoef(near, exact)[0, 1] > 0.999
+    refits = [posterior(F[k], y[k], v[k], precision).deviation(F[i : i + 1])[0] ** 2 for i, k in enumerate(kept)]
+    assert np.corrcoef(variance, refits)[0, 1] > 0.95
+    assert (variance > found.deviation(F) ** 2).all()
 
 
 def test_cross_fitting_does_not_see_the_label():

@@ -17,6 +17,7 @@ from unskew.campaigns import Campaign
 from unskew.campaigns.ledger.events import Closed
 from unskew.campaigns.ledger.people import LONGEST_SHOWN, NAME_RULE
 from unskew.errors import StoreError
+from unskew.methods.prospect import Prospect
 from unskew.web import connections, show
 from unskew.web.limits import Limits
 from unskew.web.turns import AGAIN
@@ -168,6 +169,23 @@ def test_an_error_counted_from_labels_since_taken_back_is_not_the_latest(
     with page.campaign.ledger.writing(page.campaign.id) as write:
         write.append(Closed(1, 10, replace(first, value=0.5)), Closed(1, 6, replace(first, value=0.25)))
     assert [(e["labels"], e["value"]) for e in grace.get("/api/status").json()["error"]][1:] == [(6, 0.25)]
+
+
+def test_what_the_next_labels_are_expected_to_gain(page: Page, client: Callable[..., httpx.Client]) -> None:
+    grace = client(link=page.link())
+    rows(grace)
+    assert grace.get("/api/status").json()["prospect"] is None
+    with page.campaign.ledger.writing(page.campaign.id) as write:
+        write.append(Closed(1, 10, None, Prospect(50, 0.012, 0.004)))
+    words = "The next 50 labels are expected to lower the error by about 1.2 points."
+    assert grace.get("/api/status").json()["prospect"] == {"labels": 50, "gain": 0.012, "least": 0.004, "words": words}
+
+
+def test_beside_the_error_stands_the_commoner_class(page: Page, client: Callable[..., httpx.Client]) -> None:
+    first = page.campaign.history()[0][1]
+    found = client(link=page.link()).get("/api/status").json()
+    assert (found["error"][0]["commoner"], found["error"][0]["flagged"]) == (first.commoner, first.flagged)
+    assert [sentence[:14] for sentence in found["words"]] == ["Always saying ", "It rests on th"]
 
 
 def test_a_lost_store_is_not_described_to_strangers(

@@ -19,11 +19,16 @@ from unskew.campaigns.ledger.store import Ledger, utc_now
 from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of
 from unskew.errors import InputError, StoreError
+from unskew.estimation.costs import EQUAL, Costs
+from unskew.estimation.sentences import wrong
 
 if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that fits models, which is slow to import
     import polars as pl
     from sklearn.pipeline import Pipeline
 
+    from unskew.campaigns.audit.rules import Rule
+    from unskew.campaigns.measuring import Measuring
+    from unskew.estimation.everyone import Everyone
     from unskew.estimation.population import PopulationEstimate
     from unskew.methods.loop import Method
 
@@ -70,7 +75,8 @@ class Campaign:
         id: str | None = None,
         budget: int = 500,
         method: str = "Unskew",
-        drawn: float = 0.1,
+        drawn: float = 0.5,
+        costs: Costs = EQUAL,
         store: str | None = None,
         classes: Sequence[str] | None = None,
         lease: timedelta = timedelta(minutes=30),
@@ -95,6 +101,9 @@ class Campaign:
             A method that works on a pool: a name in `unskew.methods.registry`, or your own as ``module:Class``.
         drawn : float
             The share of the labels spent on rows drawn at random, on which error estimates rest.
+        costs : Costs
+            What a missed positive and a false alarm cost. They decide from what probability on a row is flagged, and
+            so which rows are asked for and what is reported.
         store : str, optional
             ``postgresql://user@host/database``; the password may be in ~/.pgpass. By default, a file in `dir`.
         classes : pair of str, optional
@@ -110,7 +119,8 @@ class Campaign:
 
         create(
             Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            drawn=drawn, store=store, classes=None if classes is None else list(classes), lease=lease, seed=seed,
+            drawn=drawn, costs=costs, store=store, classes=None if classes is None else list(classes), lease=lease,
+            seed=seed,
         )  # fmt: skip
         return cls.open(dir, now=now)
 
@@ -317,12 +327,36 @@ class Campaign:
         text = [name for name, kind in self.settings.types.items() if kind == "String"]
         return self._rounds.fitting.predict(self._rounds.snapshot()[0], read_table(rows, text=text))
 
-    def error(self, measure: str = "error") -> "PopulationEstimate":
+    def error(
+        self,
+        measure: str = "error",
+        *,
+        level: float = 0.95,
+        threshold: float | None = None,
+        where: "str | Rule | None" = None,
+        against: Any = None,
+    ) -> "PopulationEstimate":
         """The model's error, or another measure, on the whole population, with an interval.
+
+        `where` is a rule for a group of rows, such as ``"income < 2300 and region = north"``. `against` is another
+        model: the name of a column of log and pool with its probability of the positive class, a number of labels (the
+        campaign's own model when it had so many), or a fitted classifier that takes the pool's columns. The estimate is
+        then how much larger the measure is for the present model. A column or a classifier must not have learned from
+        the labels that were bought. `measure`, `level` and `threshold` are as in `Everyone.estimate`.
 
         Raises `NoRandomLabel` if no label came at random, neither in the log nor from rows drawn.
         """
-        return self._rounds.fitting.error(*self._rounds.snapshot(), measure=measure)
+        return self.measuring().estimate(measure, level, threshold, where, against)
+
+    def measuring(self) -> "Measuring":
+        """All that can be said about the model after the answers so far: measures, groups, labels for a width."""
+        from unskew.campaigns.measuring import Measuring
+
+        return Measuring(self._rounds.fitting, self._rounds.snapshot())
+
+    def everyone(self) -> "Everyone":
+        """Every row of log and pool as the model judges it, and how the labels came about; estimates rest on this."""
+        return self._rounds.fitting.everyone(self._rounds.snapshot())
 
     def history(self) -> "list[tuple[int, PopulationEstimate]]":
         """The number of labels and the error estimated from them: from the log alone, then as each round closed."""
@@ -359,17 +393,12 @@ class Campaign:
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
         status = self.status()
-        error = "not known yet: no label was drawn at random"
-        if status.error is not None:
-            found = status.error
-            value, low, high = (f"{100 * share:.1f}" for share in (found.value, found.low, found.high))
-            error = f"{value} % of everyone, {100 * found.level:g} % interval {low} to {high} %"
         people = ", ".join(f"{name} ({work.answered})" for name, work in status.annotators.items())
         facts = {
             "campaign": self.name,
             "labels": f"{status.spent} of {status.budget}",
             "rounds": f"{status.rounds}, {status.closed} closed",
-            "error": error,
+            "the model": wrong(status.error),
             "people": people or "nobody yet",
         }
         rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())

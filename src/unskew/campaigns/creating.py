@@ -16,11 +16,13 @@ from unskew.campaigns.ledger.chain import Head
 from unskew.campaigns.ledger.engines import holds_password, server
 from unskew.campaigns.ledger.events import Started
 from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.ledger.store import Ledger
 from unskew.campaigns.tables.encoding import schema_of
 from unskew.campaigns.tables.files import check_log, check_pool, feature_columns, kinds, read_table
 from unskew.campaigns.tables.frames import put_frame
 from unskew.errors import InputError, NoRandomLabel
+from unskew.estimation.costs import Costs
 from unskew.estimation.population import PopulationEstimate
 from unskew.methods.registry import POOL_METHODS, REGISTRY, is_registered, method_named
 from unskew.methods.rounds import checked_share
@@ -42,6 +44,7 @@ def create(
     budget: int,
     method: str,
     drawn: float,
+    costs: Costs,
     store: str | None,
     classes: list[str] | None,
     lease: timedelta,
@@ -81,6 +84,8 @@ def create(
             method=named,
             budget=budget,
             drawn=drawn,
+            cost_false_positive=float(costs.false_positive),
+            cost_false_negative=float(costs.false_negative),
             lease_seconds=lease.total_seconds(),
             seed=seed,
             label=label,
@@ -136,7 +141,7 @@ def _checked_method(method: Any) -> str:
 def _error(fitting: Fitting) -> PopulationEstimate | None:
     """The error estimated from the log alone, if any of its labels came at random."""
     try:
-        return fitting.error([], [])
+        return fitting.error(Snapshot([], [], []))
     except NoRandomLabel:
         return None
 

@@ -11,7 +11,7 @@ from unskew.campaigns.ledger.events import Closed, Leased, Planned
 from unskew.campaigns.ledger.live import Live, Transaction
 from unskew.campaigns.ledger.people import checked_name
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.ledger.state import Row, RowStatus, State
+from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot, State
 from unskew.campaigns.ledger.status import room
 from unskew.campaigns.ledger.store import Ledger
 from unskew.errors import InputError, NoRandomLabel, StoreError
@@ -37,11 +37,12 @@ class Rounds:
 
         return Fitting(self.folder, self.settings)
 
-    def snapshot(self) -> tuple[list[Row], list[Row]]:
-        """Answered rows, and all rows that were asked for, as they are now."""
+    def snapshot(self) -> Snapshot:
+        """What was asked and answered, as it is now."""
         with self.live.lock:
-            rows = list(self.live.refresh().rows.values())
-        return [row for row in rows if row.status == RowStatus.ANSWERED], rows
+            state = self.live.refresh()
+            rows, spreads = list(state.rows.values()), [batch.spread for batch in state.batches]
+        return Snapshot([row for row in rows if row.status == RowStatus.ANSWERED], rows, spreads)
 
     def ask(self, n: int, by: str) -> list[Row]:
         # One transaction hands out, and nobody waits for the planning lock while enough rows are there.
@@ -104,8 +105,9 @@ class Rounds:
                 due, errors = [batch.number for batch in state.due(self.ledger.now())], state.errors
                 if not due:
                     return 0
-                answered, rows = self.snapshot()
-            error = self._error(answered, rows)
+                now_asked = self.snapshot()
+                answered, rows = now_asked.answered, now_asked.rows
+            error, prospect = self._error(now_asked), self.fitting.prospect(answered)
             labels = {row.id: row.label for row in rows if row.round in due}
             with self.live.writing() as write:
                 now: State = write.state
@@ -113,23 +115,23 @@ class Rounds:
                 # estimate is out of date and has to be made again.
                 if now.errors == errors and all(now.rows[id].label == label for id, label in labels.items()):
                     closing = [number for number in due if now.batches[number - 1].closed is None]
-                    write.append(*(Closed(number, len(answered), error) for number in closing))
+                    write.append(*(Closed(number, len(answered), error, prospect) for number in closing))
                     return len(closing)
         return 0
 
-    def _error(self, answered: list[Row], rows: list[Row]) -> "PopulationEstimate | None":
+    def _error(self, asked: Snapshot) -> "PopulationEstimate | None":
         try:
-            return self.fitting.error(answered, rows)
+            return self.fitting.error(asked)
         except NoRandomLabel:
             return None
 
     def _draft(self, k: int) -> Planned:
         """The next round, of k rows, chosen and drawn outside of any transaction."""
         with self.live.lock:
-            answered, rows = self.snapshot()
-            number = len(self.live.refresh().batches) + 1
-        plan = self.fitting.plan(answered, [row.place for row in rows], number, k)
-        return Planned(number, tuple(plan.rows), plan.rest, plan.model)
+            asked = self.snapshot()
+        number = len(asked.spreads) + 1
+        plan = self.fitting.plan(asked.answered, [row.place for row in asked.rows], number, k)
+        return Planned(number, tuple(plan.rows), plan.rest, plan.model, plan.spread)
 
     def _record(self, write: Transaction, plan: Planned) -> bool:
         """Write the round to the ledger, unless somebody else planned one meanwhile: then that one counts."""

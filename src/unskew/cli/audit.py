@@ -8,6 +8,7 @@ import typer
 
 from unskew.cli.campaign import Overwrite, say_next
 from unskew.cli.progress import waiting
+from unskew.estimation.sentences import percent
 from unskew.writing import Output, page_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ def audit(
         str | None, typer.Option(help="The column with each row's chance of a label. Default: it is estimated.")
     ] = None,
     id: Annotated[str | None, typer.Option(help="The column with each row's id.")] = None,
+    pool: Annotated[
+        Path | None, typer.Option(help="A sample of everyone, for a log in which every row has a label.")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write the audit as a page, with a picture.")] = None,
     overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
@@ -33,15 +37,17 @@ def audit(
 ) -> None:
     """How skewed is a log? Errors for everyone, and its blind spots.
 
-    Example: unskew audit loans.csv --label repaid --propensity q0 --html audit.html
+    unskew audit loans.csv --label repaid --propensity q0 --html audit.html
+
+    unskew audit granted.csv --label repaid --pool applicants.csv
     """
     from unskew.campaigns.audit.log_audit import audit_log
 
     output = None if html is None else Output(html, COMMAND, page_of(COMMAND), overwrite, (".html", ".htm"))
     with waiting("examining the log"):
-        found = audit_log(log, label, propensity, id, seed=seed)
+        found = audit_log(log, label, propensity, id, pool=pool, seed=seed)
     page = None if output is None else _write_page(found, log.name, output)
-    step = _next(log, label, propensity, id)
+    step = _next(log, pool, label, propensity, id)
     if as_json:
         where = None if page is None else str(page)
         print(json.dumps({"log": str(log), **found.as_dict(), "page": where, "next": step}, indent=1))
@@ -50,11 +56,11 @@ def audit(
         say_next(*step)
 
 
-def _next(log: Path, label: str, propensity: str | None, id: str | None) -> list[str]:
-    """A campaign on this log. Its folder and its pool are not known here, so their names are examples."""
+def _next(log: Path, pool: Path | None, label: str, propensity: str | None, id: str | None) -> list[str]:
+    """A campaign on this log. Its folder, and its pool if none was given, are not known here: names are examples."""
     named = {"--label": label, "--propensity": propensity, "--id": id}
     columns = [word for option, column in named.items() if column is not None for word in (option, column)]
-    return ["start", "campaign", "--log", str(log), "--pool", str(log.with_name("pool.csv")), *columns]
+    return ["start", "campaign", "--log", str(log), "--pool", str(pool or log.with_name("pool.csv")), *columns]
 
 
 def _write_page(found: "LogAudit", name: str, output: Output) -> Path:
@@ -71,7 +77,6 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
     from rich.table import Table
 
     console = Console(highlight=False, width=min(100, Console().width))
-    d = found.diagnostics
 
     def say(text: str) -> None:
         console.print(Padding(text, (0, 0, 1, 0)))
@@ -96,21 +101,30 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
         console.print()
 
     say("[bold]1. What a model of this log is worth.[/bold]")
-    errors = table("share of rows it gets wrong", "error", "95 % interval")
+    errors = table("share of rows it gets wrong", "error", "95 % interval", "commoner", "flagged")
     errors.add_row("naive model, on rows like the labelled ones", *_error(found.apparent))
     errors.add_row("naive model, on everyone", *_error(found.naive))
     errors.add_row("weighted model, on everyone", *_error(found.weighted))
     show(errors)
+    say(
+        "commoner: the error of always saying the commoner class. flagged: the share of rows that the model predicts "
+        f"to be {escape(list(found.classes)[1])}."
+    )
 
-    if found.blind_spots:
+    if found.blind_spots is None:
+        say("[bold]2. Blind spots[/bold]: not known. The log does not show who has no label.")
+    elif found.blind_spots:
         say("[bold]2. Blind spots[/bold]: regions with less than their share of the labels.")
-        spots = table("where", "of everyone", "of the labels", "labelled")
+        counted = "labelled" if found.pool_rows is None else "in log, pool"
+        spots = table("where", "of everyone", "of the labels", counted)
         for spot in found.blind_spots:
             where = escape("\nand ".join(map(str, spot.rule.conditions)))
             everyone, labels = (f"{100 * share:.1f} %" for share in (spot.population_share, spot.label_share))
-            labelled = f"{spot.labels:,} of {spot.rows:,}"
+            labelled = (
+                f"{spot.labels:,} of {spot.rows:,}" if found.pool_rows is None else f"{spot.labels:,}, {spot.rows:,}"
+            )
             if console.width < NARROW:
-                told = f"{where}\n{everyone} of everyone, {labels} of the labels, {labelled} labelled"
+                told = f"{where}\n{everyone} of everyone, {labels} of the labels; {counted}: {labelled}"
                 console.print(Padding(told, (0, 0, 1, 2)))
             else:
                 spots.add_row(where, everyone, labels, labelled)
@@ -119,20 +133,42 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
     else:
         say("[bold]2. Blind spots[/bold]: none. No region has clearly less than its share of the labels.")
 
-    say(f"[bold]3. Propensities[/bold], {'estimated from the columns' if d.q0_estimated else 'as given'}.")
-    chances = table("", "")
-    low, high = d.interval
-    chances.add_row("smallest chance of a label", f"{d.least_q0:.4f}")
-    chances.add_row("rows with a chance below 0.05, 0.01", f"{100 * d.below_0_05:.1f} %, {100 * d.below_0_01:.1f} %")
-    chances.add_row("labels, and their effective number", f"{d.revealed:,}, {d.effective_labels:,.0f}")
-    chances.add_row("mean of z/q0 (1 if propensities are right)", f"{d.mean_weight:.3f} ({low:.3f} to {high:.3f})")
-    chances.show_header = False
-    show(chances)
+    how, facts = _chances(found)
+    say(f"[bold]3. Propensities[/bold]{how}")
+    if facts:
+        chances = table("", "")
+        for fact in facts.items():
+            chances.add_row(*fact)
+        chances.show_header = False
+        show(chances)
     if found.left_out:
         say("Left out: " + escape(", ".join(f"{column} ({why})" for column, why in found.left_out.items())) + ".")
     if page is not None:
         console.print(f"Page: {page}", soft_wrap=True)
 
 
-def _error(found: "PopulationEstimate") -> tuple[str, str]:
-    return f"{100 * found.value:.1f} %", f"{100 * found.low:.1f} to {100 * found.high:.1f} %"
+def _chances(found: "LogAudit") -> tuple[str, dict[str, str]]:
+    """Where propensities come from, and what they are like."""
+    d, r = found.diagnostics, found.relative
+    if d is not None:
+        low, high = d.interval
+        return f", {'estimated from the columns' if d.q0_estimated else 'as given'}.", {
+            "smallest chance of a label": f"{d.least_q0:.4f}",
+            "rows with a chance below 0.05, 0.01": f"{100 * d.below_0_05:.1f} %, {100 * d.below_0_01:.1f} %",
+            "labels, and their effective number": f"{d.revealed:,}, {d.effective_labels:,.0f}",
+            "mean of z/q0 (1 if propensities are right)": f"{d.mean_weight:.3f} ({low:.3f} to {high:.3f})",
+        }
+    if r is None:
+        return ": not known. The log does not show who has no label.", {}
+    return ", relative to the likeliest rows', from telling rows of the log from rows of the pool.", {
+        "smallest relative chance in the pool": f"{r.least:.4f}",
+        "rows of the pool below 0.05, 0.01": f"{100 * r.below_0_05:.1f} %, {100 * r.below_0_01:.1f} %",
+        "labels, and their effective number": f"{found.labels:,}, {r.effective_labels:,.0f}",
+    }
+
+
+def _error(found: "PopulationEstimate | None") -> tuple[str, ...]:
+    if found is None:
+        return "not known", "", "", ""
+    shares = [f"{percent(share or 0.0)} %" for share in (found.value, found.high, found.commoner, found.flagged)]
+    return shares[0], f"{percent(found.low)} to {shares[1]}", *shares[2:]

@@ -3,12 +3,15 @@
 import getpass
 import json
 import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unskew.errors import InputError
+from unskew.estimation.sentences import beside, sources
 
 if TYPE_CHECKING:
     from unskew.campaigns import Status
@@ -55,12 +58,17 @@ def next_step(status: "Status", dir: Path, by: str | None = None, file: str = "r
     return ["status" if status.open else "report", str(dir)]
 
 
-def in_words(error: "PopulationEstimate | None") -> str:
-    """An estimate of the error on everyone, in words."""
-    if error is None:
-        return "not known yet: no label was drawn at random"
-    value, low, high = (100 * share for share in (error.value, error.low, error.high))
-    return f"wrong on {value:.0f} % of everyone, {100 * error.level:g} % interval {low:.0f} to {high:.0f} %"
+def as_record(found: "PopulationEstimate | None") -> dict[str, Any] | None:
+    """An estimate ready for JSON, with what stands beside it."""
+    if found is None:
+        return None
+    sides = {name: side and side._asdict() for name, side in (("log", found.log), ("draw", found.draw))}
+    return {**asdict(found), **sides, "commoner": found.commoner, "rests_on": found.rests_on}
+
+
+def said_of(error: "PopulationEstimate", classes: Sequence[str]) -> list[str]:
+    """What is said below an error on everyone: the commoner class, and the log and the draw by themselves."""
+    return [told for told in (beside(error, classes), sources(error)) if told]
 
 
 def count(number: int, what: str) -> str:

@@ -11,6 +11,7 @@ from unskew.cli.audit import audit
 from unskew.cli.curve import curve
 from unskew.cli.data import app as data
 from unskew.cli.demo import demo
+from unskew.cli.error import error
 from unskew.cli.labelling import ask, tell
 from unskew.cli.reproduce import reproduce
 from unskew.cli.results import export, predict, report, status
@@ -19,7 +20,7 @@ from unskew.cli.start import start
 from unskew.errors import UnskewError
 
 app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-for command in (demo, audit, start, ask, tell, serve, status, report, predict, export, curve, reproduce):
+for command in (demo, audit, start, ask, tell, serve, status, error, report, predict, export, curve, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 

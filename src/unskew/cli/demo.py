@@ -82,7 +82,7 @@ def _campaign(out: Path, seed: int, overwrite: bool, as_json: bool) -> None:
                 if step.labels % (2 * ROUND) < ROUND or step.labels == BUDGET:
                     say(_row(step))
         with waiting("writing the report"):
-            headline = write_report(campaign, out / "report.html", overwrite=overwrite)
+            headline = write_report(campaign, out / "report.html", overwrite=overwrite)["headline"]
     if as_json:
         print_json(_plain(audit, found, headline, out))
     else:
@@ -90,6 +90,7 @@ def _campaign(out: Path, seed: int, overwrite: bool, as_json: bool) -> None:
 
 
 def _the_log(audit: "LogAudit") -> str:
+    assert audit.blind_spots, "the bank was made to have one"
     spot = audit.blind_spots[0]
     return (
         f"A simulated bank knows who repaid only where its officer lent: {audit.labels} of {audit.rows} applicants.\n"

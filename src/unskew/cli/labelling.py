@@ -7,9 +7,22 @@ from typing import Annotated
 
 import typer
 
-from unskew.cli.campaign import By, Dir, Json, Overwrite, count, in_words, login, next_step, print_json, say_next
+from unskew.cli.campaign import (
+    By,
+    Dir,
+    Json,
+    Overwrite,
+    as_record,
+    count,
+    login,
+    next_step,
+    print_json,
+    said_of,
+    say_next,
+)
 from unskew.cli.progress import waiting
 from unskew.errors import unknown
+from unskew.estimation.sentences import wrong
 from unskew.writing import Output
 
 
@@ -110,9 +123,11 @@ def tell(
         status = campaign.status()
     step = next_step(status, dir, actor, str(labels))
     if as_json:
-        spent = {"spent": status.spent, "budget": status.budget, "error": status.error and asdict(status.error)}
+        spent = {"spent": status.spent, "budget": status.budget, "error": as_record(status.error)}
         print_json({**counts, **spent, "next": step})
         return
     if status.closed:
-        print(f"the model is {in_words(status.error)}" if status.error else f"the error is {in_words(None)}")
+        print(f"the {'model' if status.error else 'error'} is {wrong(status.error)}")
+    if status.closed and status.error:
+        print(*said_of(status.error, status.classes), sep="\n")
     say_next(*step)

@@ -1,16 +1,20 @@
 """`unskew status`, `report`, `predict` and `export`: the results of a campaign."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Dir, Json, Overwrite, count, in_words, next_step, print_json, say_next
+from unskew.cli.campaign import Dir, Json, Overwrite, as_record, count, next_step, print_json, said_of, say_next
 from unskew.cli.progress import waiting
+from unskew.errors import InputError, NoRandomLabel
+from unskew.estimation.sentences import ahead, uncomputable, wrong
 from unskew.writing import Output
 
 if TYPE_CHECKING:
     from unskew.campaigns import Status
+    from unskew.campaigns.measuring import Measuring
+    from unskew.estimation.planning import Ahead
 
 
 def status(dir: Dir, as_json: Json = False) -> None:
@@ -25,12 +29,36 @@ def status(dir: Dir, as_json: Json = False) -> None:
     with Campaign.open(dir) as campaign, waiting("closing rounds"):
         campaign.close_due()
         found = campaign.status()
+        try:
+            measuring, unknown = campaign.measuring(), None
+            to_come = measuring.ahead(found.left + found.open)
+            measures = _measures(measuring) if as_json else {}
+        except InputError as error:  # the model cannot be fitted here: the rest is known without it
+            to_come, unknown, measures = None, str(error), {}
     step = next_step(found, dir)
     if as_json:
-        print_json({**found.as_dict(), "next": step})
+        record = {**found.as_dict(), "error": as_record(found.error), "measures": measures}
+        print_json({**record, "ahead": _plain(to_come), "unknown": unknown, "next": step})
     else:
-        _print(found)
+        _print(found, f"What more labels would do is not known: {unknown}" if unknown else ahead(to_come))
         say_next(*step)
+
+
+def _plain(found: "Ahead | None") -> dict[str, Any] | None:
+    """What is to be expected, ready for JSON, which has no infinity."""
+    if found is None:
+        return None
+    width = found.half_width if found.half_width < 1.0 else None
+    return {"left": found.left, "half_width": width, "labels_for": [plan._asdict() for plan in found.needed]}
+
+
+def _measures(measuring: "Measuring") -> dict[str, Any]:
+    """Every measure, ready for JSON; where one has no value, why."""
+    try:
+        found = measuring.measures()
+    except NoRandomLabel:
+        return {}
+    return {name: as_record(one) or {"value": None, "why": uncomputable(name)} for name, one in found.items()}
 
 
 def report(
@@ -52,12 +80,13 @@ def report(
         path = dir / "report.html" if out is None else out
         page(path, overwrite=overwrite)  # before the work
         campaign.close_due()
-        said = write_report(campaign, path, overwrite=overwrite)
+        facts = write_report(campaign, path, overwrite=overwrite)
         step = next_step(campaign.status(), dir)
     if as_json:
-        print_json({"report": str(path), "headline": said, "next": step})
+        error = as_record(facts["error"])
+        print_json({"report": str(path), "headline": facts["headline"], "error": error, "next": step})
     else:
-        print(said)
+        print(facts["headline"], *facts["beside"], sep="\n")
         print(f"report: {path}")
         say_next(*(step if step[0] != "report" else ("predict", dir, "new.csv", "--out", "predictions.csv")))
 
@@ -120,10 +149,16 @@ def export(
     say_next("report", dir)
 
 
-def _print(found: "Status") -> None:
+def _print(found: "Status", to_come: str) -> None:
     print(f"labels      {found.spent} of {found.budget}, {found.skipped} skipped")
     print(f"rows        {found.leased} assigned, {found.available} available, {found.left} more may be asked for")
     print(f"rounds      {found.rounds}, {found.closed} closed")
-    print(f"the model   {in_words(found.error)}" if found.error else f"the error   {in_words(None)}")
+    print(f"the {'model' if found.error else 'error'}   {wrong(found.error)}")
+    for told in [*(said_of(found.error, found.classes) if found.error else ()), *([to_come] if to_come else ())]:
+        print(f"            {told}")
+    if found.decision:
+        print(f"decision    {found.decision}")
+    if found.prospect is not None:
+        print(f"            {found.prospect}")
     for name, work in found.annotators.items():
         print(f"{name:<12}{work.answered} answered, {work.skipped} skipped, {work.holds} assigned")

@@ -9,6 +9,7 @@ import typer
 from unskew.cli.campaign import Json, next_step, print_json, say_next
 from unskew.cli.progress import waiting
 from unskew.errors import InputError
+from unskew.estimation.costs import Costs
 from unskew.methods.registry import POOL_METHODS
 
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ def start(
     method: Annotated[str, typer.Option(help=f"{', '.join(POOL_METHODS)}, or your own as module:Class.")] = "Unskew",
     drawn: Annotated[
         float, typer.Option(help="Share of the labels drawn at random, on which the error estimate rests.")
-    ] = 0.1,
+    ] = 0.5,
+    false_negative: Annotated[
+        float, typer.Option("--cost-false-negative", help="What it costs to miss a row of the positive class.")
+    ] = 1.0,
+    false_positive: Annotated[
+        float, typer.Option("--cost-false-positive", help="What it costs to flag a row of the negative class.")
+    ] = 1.0,
     store: Annotated[
         str | None, typer.Option(metavar="URL", help="postgresql://user@host/database. Default: a file in DIR.")
     ] = None,
@@ -60,7 +67,8 @@ def start(
         waiting("reading the files, fitting the first model"),
         Campaign.create(
             dir, log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            drawn=drawn, store=store, classes=pair, lease=timedelta(minutes=lease), seed=seed,
+            drawn=drawn, costs=Costs(false_positive, false_negative), store=store, classes=pair,
+            lease=timedelta(minutes=lease), seed=seed,
         ) as campaign,
     ):  # fmt: skip
         begun = _plain(campaign)
@@ -95,8 +103,10 @@ def _plain(campaign: "Campaign") -> dict[str, Any]:
         },
         "classes": list(settings.classes),
         "propensity": settings.propensity,
+        "only_labelled": campaign.method().log_.only_labelled,
         "budget": settings.budget,
         "drawn": settings.drawn,
+        "decision": settings.decision,
         "method": settings.method,
         "seed": settings.seed,
     }
@@ -113,8 +123,17 @@ def _print(begun: dict[str, Any]) -> None:
         print(f"{kind:<12}{', '.join(names)}")
     if begun["left_out"]:
         print(f"{'left out':<12}{', '.join(f'{name} ({why})' for name, why in begun['left_out'].items())}")
-    given = begun["propensity"]
-    print(
-        "propensity  " + (f"given, in {given}" if given else "estimated from the log: read the interval as approximate")
-    )
+    given, only_labelled = begun["propensity"], begun["only_labelled"]
+    estimated = "estimated from the log: read the interval as approximate"
+    if only_labelled:
+        estimated = "estimated up to a common factor, by telling rows of the log from rows of the pool"
+    print("propensity  " + (f"given, in {given}" if given else estimated))
     print(f"budget      {begun['budget']} labels, {100 * begun['drawn']:g} % of them drawn at random")
+    if begun["decision"]:
+        print(f"decision    {begun['decision']}")
+    if only_labelled:
+        print(
+            "error       not known yet: (nearly) every row of the log has a label, so it shows only those who were "
+            "picked.\n            The model learns from it. How often it is wrong on everyone, only labels drawn from "
+            "the pool will tell."
+        )

@@ -1,4 +1,4 @@
-"""The sampling design: with what probability each row was labelled, and therefore how much each label counts."""
+"""The sampling design: with what chance each row was labelled, and therefore how much each label counts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unskew.errors import InputError, NoRandomLabel
+from unskew.errors import InputError
 from unskew.rows import Bools, Floats, Ints
 
 
 class Picked(NamedTuple):
-    """The rows that a round on a pool picked: positions of the chosen rows, and of those drawn at random from the rest.
+    """The rows that a round on a pool picked: positions of the chosen rows, and of those drawn from the rest.
 
     Both hold answered rows only. `chosen_lost` and `drawn_lost` are the numbers of rows that were asked for but have no
     answer: they were skipped, or are not answered yet. Whether a row is lost must not depend on its label. Then the
@@ -21,8 +21,18 @@ class Picked(NamedTuple):
 
     chosen: Ints
     drawn: Ints
+    stand_for: Floats
+    """For each drawn row, the number of rows of the pool it stands for (`unskew.sampling.draws.stand_for`)."""
     chosen_lost: int = 0
     drawn_lost: int = 0
+    spread: float | None = None
+    """The variance that one draw of this round was expected to leave (`unskew.sampling.draws.spread`). Versions before
+    0.4.0 drew evenly and did not record it."""
+
+    @property
+    def asked(self) -> int:
+        """The number of drawn rows that were asked for."""
+        return len(self.drawn) + self.drawn_lost
 
 
 class StandIn(NamedTuple):
@@ -53,7 +63,8 @@ def _stands(answered: list[Ints], lost: list[int]) -> list[StandIn]:
 class Design:
     """The sampling design: m log rows with `z` and `q0`, then n pool rows labelled in `rounds`.
 
-    >>> design = Design(np.array([True, False]), np.array([0.5, 0.5]), 4, (Picked(np.array([3]), np.array([0])),))
+    >>> picked = Picked(np.array([3]), np.array([0]), np.array([3.0]))
+    >>> design = Design(np.array([True, False]), np.array([0.5, 0.5]), 4, (picked,))
     >>> design.labelled.tolist(), design.rest.tolist()
     ([True, False, True, False, False, True], [3])
     """
@@ -89,60 +100,61 @@ class Design:
             mask[self.m + np.concatenate(r[:2])] = True
         return mask
 
+    @property
+    def complete(self) -> bool:
+        """Whether every row of the pool has a label."""
+        return self.n > 0 and bool(self.labelled[self.m :].all())
+
+    @cached_property
+    def draws(self) -> int:
+        """The number of drawn rows that are answered."""
+        return sum(len(r.drawn) for r in self.rounds)
+
+    @property
+    def measures_pool(self) -> bool:
+        """Whether the pool's labels say anything about the pool as a whole."""
+        return self.draws > 0 or self.complete
+
     @cached_property
     def rest(self) -> Ints:
-        """r_k: the number of rows that the drawn rows of round k stand for, that is, the rows they were drawn from.
-
-        As long as no chosen row has been answered in any round, no row can stand for the chosen ones. Until then they
-        count as not chosen.
-        """
+        """r_k: the number of rows that round k drew from, all those not asked for before and not chosen in it."""
         chosen = np.array([len(r.chosen) + r.chosen_lost for r in self.rounds], dtype=np.int64)
-        chosen *= any(len(r.chosen) for r in self.rounds)
-        drawn = np.array([len(r.drawn) + r.drawn_lost for r in self.rounds], dtype=np.int64)
+        drawn = np.array([r.asked for r in self.rounds], dtype=np.int64)
         return self.n - np.cumsum(chosen) - np.cumsum(drawn) + drawn
 
     @cached_property
-    def drawn(self) -> Ints:
-        """Positions in the pool of all drawn rows, in the order of the rounds."""
-        return np.concatenate([r.drawn for r in self.rounds]) if self.rounds else np.zeros(0, dtype=np.int64)
+    def _without_chosen(self) -> Floats:
+        """How much more each drawn row of a round stands for while no chosen row was answered in any round.
 
-    @cached_property
-    def rest_of_drawn(self) -> Floats:
-        """r_k of every drawn row."""
-        return np.repeat(self.rest, [len(r.drawn) for r in self.rounds]).astype(np.float64)
-
-    @cached_property
-    def log_size(self) -> float:
-        """Effective sample size of the log: the equivalent number of uniformly drawn labels, m / mean of 1/q0.
-
-        It is 0 if the log reveals no label.
+        Until then no row can stand for the chosen ones. They count as if they had not been chosen.
         """
-        return self.m / float(np.mean(1.0 / self.q0)) if self.z.any() else 0.0
+        if any(len(r.chosen) for r in self.rounds):
+            return np.ones(len(self.rounds))
+        chosen = np.cumsum([r.chosen_lost for r in self.rounds])
+        return np.asarray((self.rest + chosen) / np.maximum(self.rest, 1))
 
-    @cached_property
-    def pool_size(self) -> float:
-        """Effective sample size of the pool: 1 / (mean of (r_k/n)^2 over A drawn rows / A + 1/n)."""
-        A = len(self.drawn)
-        if self.n and self.labelled[self.m :].all():
-            return float(self.n)
-        return 1.0 / (float(np.mean((self.rest_of_drawn / self.n) ** 2)) / A + 1.0 / self.n) if A else 0.0
+    def stand_for(self, k: int) -> Floats:
+        """The number of rows of the pool that each answered drawn row of round k stands for."""
+        r = self.rounds[k]
+        lost = r.asked / max(len(r.drawn), 1)
+        return np.asarray(r.stand_for * lost * self._without_chosen[k])
 
-    def shares(self, *, pool: bool) -> tuple[float, float]:
-        """c: how much log and pool count, in proportion to their effective sample sizes.
+    def spreads(self, even: float) -> Floats:
+        """The variance that one draw of each round was expected to leave in the pool's total.
 
-        The sizes depend on the design alone. Inverse estimated variances would favour whichever source happened to show
-        few losses: the value would be too low and the interval too narrow.
+        `even` is the variance of a label, for rounds that drew evenly and recorded none: r_k^2 times that.
         """
-        sizes = np.array([self.log_size, self.pool_size if pool else 0.0])
-        if not sizes.sum() > 0.0:
-            where = (
-                "revealed in the log or drawn from the pool" if pool else "revealed in the log, the only source of 'is'"
-            )
-            raise NoRandomLabel(
-                f"an estimate needs labels drawn at random; got 0 {where}. Set drawn= above 0, and answer drawn rows."
-            )
-        c = sizes / sizes.sum()
-        return float(c[0]), float(c[1])
+        known = [np.nan if r.spread is None else r.spread for r in self.rounds]
+        return np.where(np.isnan(known), self.rest.astype(np.float64) ** 2 * even, known)
+
+    def round_shares(self, even: float) -> Floats:
+        """lambda: how much every round counts, in proportion to its number of draws over the spread of one.
+
+        Both are known before the labels, so no round counts for more because it happened to show few errors.
+        """
+        a = np.array([len(r.drawn) for r in self.rounds], dtype=np.float64)
+        worth = a / np.maximum(self.spreads(even), 1e-300)
+        return worth / worth.sum() if worth.sum() > 0.0 else worth
 
     def standing(self) -> Iterator[tuple[StandIn, StandIn]]:
         """For each round, the rows that stand for those it chose and for those it drew (`_stands`)."""
@@ -150,34 +162,28 @@ class Design:
         drawn = _stands([r.drawn for r in self.rounds], [r.drawn_lost for r in self.rounds])
         return zip(chosen, drawn, strict=True)
 
-    @cached_property
-    def pool_weights(self) -> Floats:
-        """The weight of every pool row in the mean of T_k / n (`omega`)."""
-        if self.labelled[self.m :].all():
-            return np.full(self.n, 1.0 / self.n)
-        w = np.zeros(self.n)
-        A = after = len(self.drawn)  # after / A: the share of T_k, T_k+1, ... in the mean
-        for r, r_k, (chosen, drawn) in zip(self.rounds, self.rest, self.standing(), strict=True):
-            w[chosen.rows] += chosen.each * after
-            w[r.drawn] += r_k
-            after -= len(r.drawn)
-            w[drawn.rows] += drawn.each * after
-        return w / (A * self.n)
-
-    def omega(self, v: Floats, *, pool: bool = True) -> Floats:
-        """The weight of every row: c_0 z v / m for log rows, c_1 times the weight in mean_k T_k / n for pool rows.
+    def pool_weights(self, even: float) -> Floats:
+        """The weight of every pool row in sum_k lambda_k T_k / n.
 
         ::
 
-            T_k = sum over rows labelled before k or chosen in k + r_k / a_k sum over the drawn rows of k
+            T_k = sum over rows asked for before k or chosen in k + sum over rows drawn in k, times what they stand for
 
-        Given the earlier rounds, T_k is unbiased for the pool's total. It counts in proportion to a_k, the number of
-        rows drawn in round k. Where asked rows were lost, answered ones stand for them (`standing`).
+        Given the earlier rounds, T_k is unbiased for the pool's total. Where asked rows were lost, answered ones stand
+        for them (`standing`).
 
-        >>> design = Design(np.array([True]), np.array([0.5]), 4, (Picked(np.array([3]), np.array([0])),))
-        >>> design.omega(np.array([2.0])).round(3).tolist()                 # log; then 3 of 4, 0, 0, 1 of 4
-        [0.578, 0.533, 0.0, 0.0, 0.178]
+        >>> picked = Picked(np.array([3]), np.array([0]), np.array([3.0]))
+        >>> Design(np.zeros(0), np.zeros(0), 4, (picked,)).pool_weights(0.25).tolist()
+        [0.75, 0.0, 0.0, 0.25]
         """
-        c_0, c_1 = self.shares(pool=pool)
-        of_pool = c_1 * self.pool_weights if c_1 else np.zeros(self.n)
-        return np.concatenate([c_0 * self.z * v / max(self.m, 1), of_pool])
+        if self.complete:
+            return np.full(self.n, 1.0 / self.n)
+        w = np.zeros(self.n)
+        shares = self.round_shares(even)
+        after = shares.sum()  # the share of T_k, T_k+1, ...
+        for k, (r, share, (chosen, drawn)) in enumerate(zip(self.rounds, shares, self.standing(), strict=True)):
+            w[chosen.rows] += chosen.each * after
+            w[r.drawn] += self.stand_for(k) * share
+            after -= share
+            w[drawn.rows] += drawn.each * after
+        return w / self.n

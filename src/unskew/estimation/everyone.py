@@ -4,23 +4,73 @@ This is the one place where margins, labels and the sampling design come togethe
 all use it to estimate how good a classifier is on the population.
 """
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
 
+from unskew.data import LoggedData
+from unskew.errors import EmptyMeasure, InputError
+from unskew.estimation.calibration import Calibration
+from unskew.estimation.costs import EQUAL, Costs
 from unskew.estimation.design import Design
-from unskew.estimation.population import PopulationEstimate, population
+from unskew.estimation.measures import Ratio, Smooth, difference, restricted
+from unskew.estimation.population import Log, PopulationEstimate, Side, check_rows, measure_named, population
 from unskew.rows import Floats, Ints
+from unskew.sampling.diagnostics import balance
+
+THRESHOLDS = tuple(expit(np.linspace(-4.6, 4.6, 25)).tolist())
+"""From 0.01 to 0.99, in equal steps of log-odds: a rare class is decided at small probabilities."""
+
+
+class AtThreshold(NamedTuple):
+    """Recall and precision where a row is flagged from this probability on; None if there is nothing to divide by."""
+
+    threshold: float
+    recall: Side | None
+    precision: Side | None
+
+
+REFUTED = 0.001
+"""Given propensities are refuted if a log as uneven as this one has less than this chance while they are right."""
+
+
+def trust(log: LoggedData) -> Log:
+    """How far a log can be trusted to speak for everyone."""
+    if log.only_labelled:
+        return "selected"
+    if log.q0_estimated:
+        return "estimated"
+    return "refuted" if log.z.any() and balance(log) < REFUTED else "given"
 
 
 @dataclass(frozen=True, eq=False)
 class Everyone:
-    """Every row with the classifier's margin and the label (0 where unknown), and the sampling design of the labels."""
+    """Every row with the classifier's log-odds and the label (0 where unknown), and the sampling design of the labels.
+
+    >>> from scipy.special import expit
+    >>> rng = np.random.default_rng(0)
+    >>> margin = rng.normal(0, 4, 500); y = np.where(rng.random(500) < expit(margin), 1.0, -1.0)
+    >>> q0 = np.where(margin > 0, 0.9, 0.2); z = rng.random(500) < q0
+    >>> print(Everyone(Design(z, q0), margin, y).estimate())
+    error 0.089, 95 % interval 0.044 to 0.133 (272 labels worth 199 drawn evenly; rests on the log; q0 given; ...)
+    """
 
     design: Design
     margin: Floats
     y: Floats
-    q0_estimated: bool = False
+    log: Log = "given"
+    costs: Costs = EQUAL
+
+    def __post_init__(self) -> None:
+        for name in ("margin", "y"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        check_rows(self.design, self.margin, self.y)
 
     @classmethod
     def judged(
@@ -31,7 +81,8 @@ class Everyone:
         y: Floats,
         held_out: Floats,
         *,
-        q0_estimated: bool = False,
+        log: Log = "given",
+        costs: Costs = EQUAL,
     ) -> "Everyone":
         """Combine margins and labels.
 
@@ -40,29 +91,122 @@ class Everyone:
         design : Design
             How the labels came about.
         margin : array, one value per row
-            The classifier's margins.
+            The classifier's log-odds.
         labelled : array of int
             Positions of the rows that the classifier was trained on.
         y, held_out : array, one value for each labelled row
-            Their labels, +1.0 or -1.0, and the margins they would have if their own label were left out of training.
-        q0_estimated : bool
-            Whether the log's propensities were estimated.
+            Their labels, +1.0 or -1.0, and the log-odds they would have if their own label were left out of training.
+        log : str
+            How far the log can be trusted (`Log`).
+        costs : Costs
+            What wrong decisions cost.
         """
         margin, labels = np.array(margin, dtype=np.float64), np.zeros(len(margin))
         margin[labelled], labels[labelled] = held_out, y
-        return cls(design, margin, labels, q0_estimated)
+        return cls(design, margin, labels, log, costs)
 
     def labelled_alone(self) -> "Everyone":
         """The labelled rows alone, each counting once: how good the classifier looks if the others are forgotten."""
         known = self.design.labelled
         alone = Design(np.ones(int(known.sum()), dtype=bool), np.ones(int(known.sum())))
-        return Everyone(alone, self.margin[known], self.y[known])
+        return Everyone(alone, self.margin[known], self.y[known], costs=self.costs)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """How far the classifier's probabilities can be taken at their word, learned from the labels that count.
+
+        The labels of a log whose propensities are not known teach the classifier, but do not judge it.
+        """
+        known = self.design.labelled.copy()
+        if self.log != "given" and self.design.measures_pool:
+            known[: self.design.m] = False
+        return Calibration(self.margin[known], self.y[known])
 
     def estimate(
-        self, measure: str = "error", *, estimator: str = "dr", interval: str = "wald", level: float = 0.95
+        self,
+        measure: str = "error",
+        *,
+        level: float = 0.95,
+        threshold: float | None = None,
+        where: ArrayLike | None = None,
+        against: Floats | None = None,
+        log_share: float | None = None,
     ) -> PopulationEstimate:
-        """Estimate a measure of the classifier on the population (`unskew.estimation.population`)."""
+        """Estimate a measure of the classifier on the population.
+
+        Parameters
+        ----------
+        measure : str
+            ``"error"``, ``"log_loss"``, ``"precision"``, ``"recall"``, ``"f1"``, ``"balanced_error"``, ``"auc"`` or
+            ``"cost"``, the mean cost of a row.
+        level : float
+            The confidence level, in (0, 1).
+        threshold : float
+            A row is predicted to be positive if its probability is at least this. By default, as the costs say: 0.5 if
+            both errors cost the same.
+        where : array of bool, one value per row, optional
+            The group of rows to measure; everyone if left out.
+        against : array, one value per row, optional
+            The log-odds of another classifier. The estimate is then how much larger the measure is for this classifier
+            than for the other one, on the same labels.
+        log_share : float, optional
+            How much the log counts, from 0 to 1, as in an earlier estimate that this one is to be compared with.
+        """
+        if threshold is not None and not 0.0 < threshold < 1.0:
+            raise InputError(f"threshold must be in (0, 1); got {threshold}. The usual threshold is 0.5.")
+        shift = self.costs.log_odds if threshold is None else float(np.log(threshold / (1.0 - threshold)))
+        name, moved = measure, 0.0 if measure in ("log_loss", "auc") else shift
+        margin = self.margin - moved
+        what: Ratio | Smooth = measure_named(measure, margin, self.costs)
+        if against is not None:
+            other = np.asarray(against, dtype=np.float64)
+            check_rows(self.design, other, self.y)
+            theirs = measure_named(measure, other - moved, self.costs)
+            what, name = difference(what, theirs, measure), f"difference in {measure}"
+        group = None if where is None else np.asarray(where)
+        if group is not None:
+            if group.shape != margin.shape or group.dtype != bool or not group.any():
+                raise InputError(
+                    f"where must be True for some of the {len(margin)} rows of log and pool; got {group.sum()} in "
+                    f"shape {group.shape}. Pass one bool per row, the log's first."
+                )
+            what = restricted(what, group.astype(np.float64))
         found = population(
-            self.design, self.margin, self.y, measure=measure, estimator=estimator, interval=interval, level=level
+            self.design,
+            self.calibration.positive(self.margin),
+            self.y,
+            what,
+            name=name,
+            level=level,
+            log=self.log,
+            log_share=log_share,
+            group=group,
         )
-        return replace(found, q0_estimated=self.q0_estimated)
+        share = found.log_share or 0.0
+        used = np.repeat([share > 0.0, share < 1.0], [self.design.m, self.design.n])
+        flagged = float(np.mean((self.margin - shift)[used if group is None else used & group] >= 0.0))
+        return replace(found, flagged=flagged, threshold=float(expit(shift)))
+
+    def over_thresholds(self, thresholds: Iterable[float] = THRESHOLDS) -> list[AtThreshold]:
+        """Recall and precision with their 95 % intervals, for each threshold.
+
+        Each interval holds for its threshold alone. If you pick the threshold that looks best, its figures are a little
+        too good.
+        """
+        some = list(thresholds)
+        sides = (self._sides(measure, some) for measure in ("recall", "precision"))
+        return [AtThreshold(t, recall, precision) for t, recall, precision in zip(some, *sides, strict=True)]
+
+    def _sides(self, measure: str, thresholds: list[float]) -> list[Side | None]:
+        """A measure at all thresholds, from the labels that count where the costs decide: otherwise it would jump."""
+        share = None
+        with suppress(EmptyMeasure):
+            share = self.estimate(measure).log_share
+        found: list[Side | None] = []
+        for t in thresholds:
+            try:
+                e = self.estimate(measure, threshold=t, log_share=share)
+                found.append(Side(e.value, e.low, e.high))
+            except EmptyMeasure:  # nobody is flagged
+                found.append(None)
+        return found

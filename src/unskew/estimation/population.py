@@ -1,38 +1,86 @@
 """A classifier's error on the whole population, with an interval, estimated from a log and from bought labels.
 
 The log's m rows and the pool's n rows are drawn from the population. Row i of the log was revealed with probability
-q0_i. In the pool, each round labelled some rows that it chose and some that it drew at random from all the others.
-A measure gives a row a known outcome for either label. An estimate is linear in the outcomes of labelled rows::
+q0_i. In the pool, each round labelled rows that it chose and rows that it drew from all the others (`Design`). A model
+gives every row a probability p_i of label +1. The estimated mass of label +1 at row i is ::
 
-    value = mean of g over all rows + sum_i omega_i (outcome_i - g_i)
+    a_i = p_i / N + omega_i (t_i - p_i),    omega_i = c_0 z_i / (m q0_i)  in the log,   c_1 w_i  in the pool
 
-The weights omega are fixed by the design (`Design.omega`), never by the outcomes; g is 0 or the outcome that a model
-expects. The value is unbiased if margins do not depend on which labels were bought: pass `leave_one_out` margins.
+with t_i = 1 for label +1 and 0 for label -1, and a_i + b_i = 1/N. So an estimate starts from what the model expects and
+is corrected by what the labels say. Any p_i will do: it is unbiased if p_i does not depend on the row's own label (pass
+margins that were computed without it). Good p_i leave little for the weights to multiply. docs/theory.md has the proof.
 """
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import ndtri
 
-from unskew.errors import EmptyMeasure, InputError, unknown
+from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, unknown
+from unskew.estimation.costs import Costs
 from unskew.estimation.design import Design
-from unskew.estimation.intervals import Part, bernstein, wald
-from unskew.estimation.measures import MEASURES
-from unskew.rows import Floats
-from unskew.sampling import weights
+from unskew.estimation.measures import MEASURES, Masses, Measured, Ratio, Slopes, Smooth, cost, measured, slopes_at
+from unskew.rows import Bools, Floats
 
-ESTIMATORS = ("is", "mis", "clipped", "sn", "dr")
-INTERVALS = ("wald", "bernstein")
+DISAGREE = 0.01
+"""Log and draw disagree if a difference as large as theirs has less than this chance while both are right."""
+
+
+LOG_AT_MOST = 0.5
+"""The most that the log counts beside drawn labels. A log whose propensities are wrong in a way that no test sees can
+look far more informative than it is."""
+
+
+Log = Literal["given", "refuted", "estimated", "selected"]
+"""How far a log can be trusted to speak for everyone.
+
+- ``"given"``: its propensities are known. It counts beside the drawn labels, as long as the two agree.
+- ``"refuted"``: its propensities are given, but do not fit who was labelled (`unskew.sampling.diagnostics.balance`). It
+  counts only while there are no drawn labels.
+- ``"estimated"``: its propensities were estimated. It counts only while there are no drawn labels.
+- ``"selected"``: it holds labelled rows only, so it is no sample of everyone. It never counts.
+"""
+
+
+class Side(NamedTuple):
+    """What one source of labels says by itself."""
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
 class PopulationEstimate:
     """An estimated measure on the population: its value, an interval, and what they are based on.
 
-    `effective_sample_size` is the number of uniformly drawn labels that would carry as much information. It depends on
-    the design alone.
+    Attributes
+    ----------
+    value, low, high : float
+    standard_error, level : float
+    measure : str
+    labels : int
+        The number of labels it rests on.
+    effective_sample_size : float
+        The number of uniformly drawn labels that would carry as much information.
+    q0_estimated : bool
+        Whether the log's propensities were estimated.
+    q0_refuted : bool
+        Whether the log's propensities were given and do not fit who was labelled.
+    log_share : float or None
+        How much the log counts, from 0 to 1; the drawn labels count for the rest. Estimates of versions before 0.4.0 do
+        not say it.
+    log, draw : Side or None
+        What the log's labels and the drawn labels say by themselves, where there are any.
+    agreement : float or None
+        The chance that log and draw differ at least this much if both are right (a p-value).
+    positives, flagged : float or None
+        The estimated share of actual positives, and the share of rows that the model predicts to be positive.
+    threshold : float
+        The probability from which on it does.
     """
 
     value: float
@@ -41,87 +89,316 @@ class PopulationEstimate:
     standard_error: float
     level: float
     measure: str
-    estimator: str
-    interval: str
     labels: int
     effective_sample_size: float
     q0_estimated: bool = False
+    q0_refuted: bool = False
+    log_share: float | None = None
+    log: Side | None = None
+    draw: Side | None = None
+    agreement: float | None = None
+    positives: float | None = None
+    flagged: float | None = None
+    threshold: float = 0.5
+
+    @property
+    def commoner(self) -> float | None:
+        """The error of always saying the commoner class."""
+        return None if self.positives is None else min(self.positives, 1.0 - self.positives)
+
+    @property
+    def rests_on(self) -> str:
+        """The labels behind it, in words."""
+        if self.log_share is None:
+            return "labels drawn at random"
+        if self.log_share == 1.0:
+            return "the log"
+        return "the drawn labels" if self.log_share == 0.0 else "the drawn labels and the log"
+
+    @property
+    def _origin(self) -> str:
+        given = "given, but refuted by who was labelled" if self.q0_refuted else "given"
+        return "estimated" if self.q0_estimated else given
 
     def __str__(self) -> str:
+        beside = "" if self.commoner is None or self.measure != "error" else f"; commoner class {self.commoner:.3f}"
         return (
             f"{self.measure.replace('_', ' ')} {self.value:.3f}, {100 * self.level:g} % interval {self.low:.3f} to "
-            f"{self.high:.3f} ({self.estimator}, {self.interval}; {self.labels} labels worth "
-            f"{self.effective_sample_size:.0f} drawn at random; q0 {'estimated' if self.q0_estimated else 'given'})"
+            f"{self.high:.3f} ({self.labels} labels worth {self.effective_sample_size:.0f} drawn evenly; rests on "
+            f"{self.rests_on}; q0 {self._origin}{beside})"
         )
 
     def _repr_html_(self) -> str:
         facts = {
             f"{self.measure.replace('_', ' ')} on everyone": f"<b>{self.value:.3f}</b>",
             f"{100 * self.level:g} % interval": f"{self.low:.3f} to {self.high:.3f}",
-            "rests on": f"{self.labels} labels, worth {self.effective_sample_size:.0f} drawn at random",
-            "estimator": f"{self.estimator}, {self.interval} interval",
-            "propensities": "estimated: read the interval as approximate" if self.q0_estimated else "given",
+            "rests on": f"{self.rests_on}: {self.labels} labels, worth {self.effective_sample_size:.0f} drawn evenly",
+            "propensities": self._origin,
         }
+        if self.commoner is not None and self.measure == "error":
+            facts["always saying the commoner class"] = f"{self.commoner:.3f}"
         return f"<table>{''.join(f'<tr><th>{name}</th><td>{told}</td></tr>' for name, told in facts.items())}</table>"
 
 
-def population(
-    design: Design,
-    margin: Floats,
-    y: Floats,
-    *,
-    measure: str = "error",
-    estimator: str = "dr",
-    interval: str = "wald",
-    level: float = 0.95,
-) -> PopulationEstimate:
-    """Estimate a measure of a classifier on the population.
+class Variances(NamedTuple):
+    """The variance of an estimate that rests on the log alone, on the draw alone, and what comes from the rows."""
+
+    log: float
+    draw: float
+    rows: float
+
+    def total(self, c: tuple[float, float]) -> float:
+        return c[0] ** 2 * self.log + c[1] ** 2 * self.draw + self.rows
+
+
+class Sample:
+    """The rows of log and pool with the model's probabilities p and the labels, ready for any measure.
 
     Parameters
     ----------
     design : Design
         How the labels came about.
-    margin : array of length m + n
-        The classifier's margin at every row of log and pool. At a row whose label it was trained on, the margin it
-        would have without that label (`laplace.leave_one_out`, `cross_fitted_margins`).
+    p : array of length m + n
+        The probability of label +1 at every row, without the row's own label.
     y : array of length m + n
-        +1.0 or -1.0 where labelled; any value elsewhere.
-    measure : str
-        ``"error"``, ``"log_loss"``, ``"precision"`` or ``"recall"``.
-    estimator : str
-        Which g and which log weights v are used:
+        +1.0 or -1.0 where labelled.
+    """
 
-        - ``"is"``, importance sampling: g = 0, v = 1/q0, the log alone.
-        - ``"mis"``, multiple importance sampling: g = 0, v = 1/q0, log and pool. For a pool, Q(x) is not known at the
-          log's rows, so the sources are mixed in fixed shares.
-        - ``"clipped"``: the same with v = min(1/q0, sqrt(m)): biased, but less variable.
-        - ``"sn"``, self-normalised: g = the log's self-normalised mean at every row, so that the log's weights have
-          mean 1.
-        - ``"dr"``, doubly robust: g = the outcome expected if Pr(Y = +1 | x) = 1 / (1 + exp(-margin)). The estimate is
-          unbiased for any g; a good g leaves small residuals for the weights to multiply.
-    interval : "wald" or "bernstein"
-        Normal approximation, with Wilson's correction for few draws and few losses; or an empirical Bernstein bound
-        (Maurer and Pontil 2009), which does not rely on a normal limit and is several times as wide.
+    def __init__(self, design: Design, p: Floats, y: Floats) -> None:
+        self.design, self.p, m = design, p, design.m
+        self.residual = np.where(design.labelled, (y > 0.0) - p, 0.0)
+        self.doubt = p * (1.0 - p)
+        self.even = max(float(self.doubt[m:].mean()), 1e-12) if design.n else 0.25
+        self.importance = design.z / design.q0
+        self.masses = cache(self._masses)
+        self.pool_weights = design.pool_weights(self.even) if design.measures_pool else np.zeros(design.n)
+
+    def _masses(self, c: tuple[float, float]) -> Masses:
+        """The mass of each label at every row where log and draw count c_0 and c_1."""
+        m, n = self.design.m, self.design.n
+        rows = np.repeat([float(c[0] > 0.0), float(c[1] > 0.0)], [m, n]) if sum(c) else np.ones(m + n)
+        each = rows / rows.sum()
+        correction = np.concatenate([c[0] / max(m, 1) * self.importance, c[1] * self.pool_weights]) * self.residual
+        return Masses(each * self.p + correction, each * (1.0 - self.p) - correction)
+
+    def anticipated(self, slopes: Slopes) -> tuple[float, float]:
+        """The variances that the model expects of log and draw, known before the labels; infinite for no labels."""
+        design, m = self.design, self.design.m
+        expected = self.doubt * (slopes.plus - slopes.minus) ** 2
+        log = float((expected[:m] / design.q0).sum()) / m**2 if design.z.any() else math.inf
+        if design.complete:
+            return log, 0.0
+        a = np.array([len(r.drawn) for r in design.rounds])
+        worth = float((a / np.maximum(design.spreads(self.even), 1e-300)).sum())
+        share = float(expected[m:].mean()) / self.even if design.n else 1.0
+        return log, share / worth / design.n**2 if worth > 0.0 else math.inf
+
+    def variances(self, slopes: Slopes, c: tuple[float, float]) -> Variances:
+        """For each source that counts, the larger of the variance that its labels show and that the model expects.
+
+        Where few labels are wrong, they show next to no variance.
+        """
+        design, m, n = self.design, self.design.m, self.design.n
+        delta = slopes.plus - slopes.minus
+        seen, expected = (delta * self.residual) ** 2, self.doubt * delta**2
+        log = draw = 0.0
+        if c[0] and design.z.any():
+            terms = self.importance * delta[:m] * self.residual[:m]
+            log = max(float(terms.var(ddof=1)) / m if m > 1 else 0.0, self.anticipated(slopes)[0])
+        if c[1] and design.measures_pool and not design.complete:
+            draw = max(self._of_draws(seen[m:]), self._of_draws(expected[m:]))
+            if not delta[m:].all():  # a group: perhaps none of the drawn rows belongs to it
+                draw = max(draw, self.anticipated(slopes)[1])
+        rows = self.p * slopes.plus + (1.0 - self.p) * slopes.minus
+        used = rows[: m if c[0] else 0], rows[m:] if c[1] else rows[:0]
+        spread = float(np.concatenate(used).var()) / max(sum(map(len, used)), 1)
+        return Variances(log, draw, spread + (c[1] ** 2 * float(expected[m:].mean()) / n if n else 0.0))
+
+    def _of_draws(self, square: Floats) -> float:
+        """The variance of sum_k lambda_k T_k / n, given the square of what the label of each row adds."""
+        design, found = self.design, 0.0
+        shares = design.round_shares(self.even)
+        after = float(shares.sum())
+        for k, (share, (chosen, drawn)) in enumerate(zip(shares, design.standing(), strict=True)):
+            found += after**2 * chosen.each * (chosen.each - 1.0) * float(square[chosen.rows].sum())
+            u = design.stand_for(k)
+            found += share**2 * float((u * np.maximum(u - 1.0, 0.0)) @ square[design.rounds[k].drawn])
+            after -= float(share)
+            found += after**2 * drawn.each * (drawn.each - 1.0) * float(square[drawn.rows].sum())
+        return found / design.n**2
+
+    def means(self, slopes: Slopes) -> tuple[float, float]:
+        """What the labels of log and draw add to the value by themselves."""
+        m, delta = self.design.m, slopes.plus - slopes.minus
+        x = delta * self.residual
+        return float(self.importance @ x[:m]) / max(m, 1), float(self.pool_weights @ x[m:])
+
+
+def population(
+    design: Design,
+    p: Floats,
+    y: Floats,
+    what: Ratio | Smooth,
+    *,
+    name: str = "error",
+    level: float = 0.95,
+    log: Log = "given",
+    log_share: float | None = None,
+    group: Bools | None = None,
+) -> PopulationEstimate:
+    """Estimate a measure on the population (`unskew.estimation.everyone.Everyone.estimate` for the usual way).
+
+    Log and draw count in inverse proportion to the variances that the model expects of them, not to what their labels
+    show: otherwise the source that happened to show few errors would count for more. If the two differ by more than
+    chance explains, the log is left out: its propensities can be wrong, those of the draw cannot. The test has a level
+    of 1 %, because it is made in every round.
+
+    Parameters
+    ----------
+    design, p, y
+        As for `Sample`.
+    what : Ratio or Smooth
+        The measure, from `unskew.estimation.measures`.
+    name : str
+        What it is called.
     level : float
         The confidence level, in (0, 1).
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> margin = rng.normal(0, 4, 500); y = np.where(rng.random(500) < expit(margin), 1.0, -1.0)
-    >>> q0 = np.where(margin > 0, 0.9, 0.2); z = rng.random(500) < q0
-    >>> print(population(Design(z, q0), margin, y))
-    error 0.086, 95 % interval 0.042 to 0.140 (dr, wald; 272 labels worth 159 drawn at random; q0 given)
+    log : str
+        How far the log can be trusted (`Log`).
+    log_share : float, optional
+        How much the log counts, instead of what is said above: so that several estimates rest on the same labels.
+    group : array of bool, optional
+        The rows that the measure is about, if it is not about everyone (`unskew.estimation.measures.restricted`).
     """
-    for name, asked, known in (
-        ("measure", measure, tuple(MEASURES)), ("estimator", estimator, ESTIMATORS), ("interval", interval, INTERVALS),
-    ):  # fmt: skip
-        if asked not in known:
-            raise unknown(name, asked, list(known))
     if not 0.0 < level < 1.0:
         raise InputError(f"level must be in (0, 1); got {level}. The usual level is 0.95.")
+    sample, z = Sample(design, p, y), float(ndtri(0.5 + level / 2.0))
+    has_log, has_draw = bool(design.z.any()) and log != "selected", design.measures_pool
+    if group is not None:  # a source that has no row of the group says nothing about it
+        has_log, has_draw = has_log and bool(group[: design.m].any()), has_draw and bool(group[design.m :].any())
+    if not (has_log or has_draw):
+        raise NoRandomLabel(
+            f"an estimate needs labels drawn at random; got 0 drawn from the pool, and the log {_silent(log)}. "
+            "Set drawn= above 0, and answer drawn rows."
+        )
+    c, agreement = (1.0, 0.0) if not has_draw else (0.0, 1.0), None
+    if has_log and has_draw:
+        together = _shares(sample, what, name)
+        _, slopes = _at(sample, what, name, together)
+        found, (by_log, by_draw) = sample.variances(slopes, (1.0, 1.0)), sample.means(slopes)
+        apart, expected = (by_log - by_draw) ** 2, found.log + found.draw
+        agreement = math.erfc(math.sqrt(apart / expected / 2.0)) if expected > 0.0 else float(apart == 0.0)
+        if log == "given" and agreement >= DISAGREE:
+            c = together
+    if log_share is not None:
+        c = log_share, 1.0 - log_share
+
+    @cache
+    def side(at: tuple[float, float]) -> tuple[Side, float]:
+        return _interval(sample, what, name, at, z)
+
+    def alone(at: tuple[float, float]) -> Side | None:
+        try:
+            return side(at)[0]
+        except EmptyMeasure:  # this source has no row of the kind or of the group
+            return None
+
+    (value, low, high), variance = side(c)
+    masses = sample.masses(c)
+    _, slopes = _at(sample, what, name, c)
+    used = np.repeat([c[0] > 0.0, c[1] > 0.0], [design.m, design.n])
+    plus, minus = masses if group is None else (masses.plus[group], masses.minus[group])
+    return PopulationEstimate(
+        value,
+        low,
+        high,
+        math.sqrt(variance),
+        level,
+        name,
+        int(np.count_nonzero(design.labelled & used)),
+        _worth(sample, slopes, c, variance),
+        q0_estimated=log in ("estimated", "selected"),
+        q0_refuted=log == "refuted",
+        log_share=c[0],
+        log=alone((1.0, 0.0)) if has_log else None,
+        draw=alone((0.0, 1.0)) if has_draw else None,
+        agreement=agreement,
+        positives=min(max(float(plus.sum() / (plus + minus).sum()), 0.0), 1.0),
+    )
+
+
+def _silent(log: Log) -> str:
+    return "shows only those who were picked" if log == "selected" else "reveals none"
+
+
+def _shares(sample: Sample, what: Ratio | Smooth, name: str) -> tuple[float, float]:
+    """c: how much log and draw count, by the variances that the model expects."""
+    _, slopes = measured(what, sample.masses((0.0, 0.0)), name)
+    log, draw = sample.anticipated(slopes)
+    c = min(draw / (log + draw), LOG_AT_MOST) if log + draw > 0.0 else 0.0
+    return c, 1.0 - c
+
+
+def _at(sample: Sample, what: Ratio | Smooth, name: str, c: tuple[float, float]) -> Measured:
+    """The value and its slopes where log and draw count c; what the model expects if the labels show none to divide by.
+
+    At a rare class, the corrections by labels can outweigh the few positives that the model expects.
+    """
+    try:
+        return measured(what, sample.masses(c), name)
+    except EmptyMeasure:
+        return measured(what, sample.masses((0.0, 0.0)), name)
+
+
+def _interval(sample: Sample, what: Ratio | Smooth, name: str, c: tuple[float, float], z: float) -> tuple[Side, float]:
+    """The value and its interval where log and draw count c; and the variance."""
+    value, slopes = _at(sample, what, name, c)
+    variance = spread = sample.variances(slopes, c).total(c)
+    least, most = _range(what, name)
+    inside = min(max(value, least), most)
+    if isinstance(what, Ratio) and np.ptp(what.bottom) > 0.0:  # otherwise the bottom is known
+        spread = _of_ratio(sample, what, inside, most, c)
+    half = z * math.sqrt(spread)
+    return Side(inside, min(max(value - half, least), inside), max(min(value + half, most), inside)), variance
+
+
+def _range(what: Ratio | Smooth, name: str) -> tuple[float, float]:
+    """The least and the largest value there can be. A ratio of sums is at most the largest ratio of a row."""
+    if isinstance(what, Ratio):
+        some = [(top[bottom > 0.0] / bottom[bottom > 0.0]).max(initial=0.0) for top, bottom in zip(*what, strict=True)]
+        return 0.0, float(max(some))
+    most = math.inf if name.endswith(("log_loss", "cost")) else 1.0
+    return -most if name.startswith("difference") else 0.0, most
+
+
+def _of_ratio(sample: Sample, what: Ratio, value: float, most: float, c: tuple[float, float]) -> float:
+    """The variance of a ratio in [0, most] for its interval, taken at a value a little nearer to the middle.
+
+    If the bottom is as uncertain as the number of k rows, the value is moved as if half a row more had been found and
+    half a row more had been missed. Otherwise a model that found all of three labelled positives would seem to be sure
+    to find every other. The variance is infinite if the labels do not show that there is anything to divide by.
+    """
+    bottom = what.bottom.of(sample.masses(c))
+    if not bottom > 0.0:
+        return math.inf
+    one_in_k = sample.variances(Slopes(what.bottom.plus / bottom, what.bottom.minus / bottom), c).total(c)
+    nearer = (value + one_in_k * most / 2.0) / (1.0 + one_in_k)
+    return sample.variances(slopes_at(what, nearer, bottom), c).total(c)
+
+
+def _worth(sample: Sample, slopes: Slopes, c: tuple[float, float], variance: float) -> float:
+    """The number of evenly drawn labels that would leave the same variance."""
+    design, delta = sample.design, slopes.plus - slopes.minus
+    rows = sample.p * slopes.plus + (1.0 - sample.p) * slopes.minus
+    one = float((sample.doubt * delta**2).mean() + rows.var())
+    of_labels = variance - sample.variances(slopes, c).rows
+    most = float(design.m + design.n)
+    return min(one / of_labels, most) if of_labels > 0.0 else most
+
+
+def check_rows(design: Design, margin: Floats, y: Floats) -> None:
+    """Whether there is a finite margin for every row and a usable label for every labelled one."""
     rows = design.m + design.n
-    margin, y = np.asarray(margin, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if not margin.shape == y.shape == (rows,):
         raise InputError(
             f"margin and y must have one value for each of the {rows} rows of log and pool; got shapes {margin.shape}, "
@@ -131,98 +408,12 @@ def population(
         raise InputError(f"margin must be finite; got {margin[i]} at row {i}. Clip the model's margins.")
     for i in np.flatnonzero(design.labelled & (np.abs(y) != 1.0))[:1]:
         raise InputError(f"y must be +1 or -1 where labelled; got {y[i]} at row {i}. Map the two classes to +1 and -1.")
-    v = weights.importance(design.q0)
-    if estimator == "clipped":
-        v = weights.clip(v, math.sqrt(max(design.m, 1)))
-    pool = estimator != "is"
-    omega = design.omega(v, pool=pool)
-    pairs = MEASURES[measure](margin)
-    p = expit(margin)
-
-    def estimate(pair: tuple[Floats, Floats]) -> tuple[float, Floats]:
-        x = np.where(design.labelled, np.where(y > 0.0, *pair), 0.0)
-        g = np.zeros(rows)
-        if np.array_equal(*pair):  # the outcome does not depend on the label, so it is known at every row
-            g = pair[0]
-        elif estimator == "dr":
-            g = p * pair[0] + (1.0 - p) * pair[1]
-        elif estimator == "sn" and design.z.any():
-            g = np.full(rows, np.average(x[: design.m][design.z], weights=v[design.z]))
-        return float(g.mean() + omega @ (x - g)), g
-
-    (numerator, g_n), (denominator, g_d) = estimate(pairs.numerator), estimate(pairs.denominator)
-    if not denominator > 0.0:
-        raise EmptyMeasure(
-            f"{measure} needs a positive denominator; got an estimated {max(denominator, 0.0):.3g} of the population. "
-            "Label more rows."
-        )
-    ratio = numerator / denominator
-    # Delta method: the error of the ratio is about the mean of (numerator - ratio denominator) / denominator.
-    if_plus, if_minus = ((a - ratio * b) / denominator for a, b in zip(pairs.numerator, pairs.denominator, strict=True))
-    g = (g_n - ratio * g_d) / denominator
-    residual = np.where(design.labelled, np.where(y > 0.0, if_plus, if_minus) - g, 0.0)
-    ends = (np.minimum(if_plus, if_minus) - g, np.maximum(if_plus, if_minus) - g)
-    c_0, c_1 = design.shares(pool=pool)
-    parts = [(c_0, _log_part(design, residual, ends, v))] if c_0 else []
-    covariance = float(omega @ ((g - g.mean()) * residual))  # of g and the residual at a row
-    rows_variance = max(float(g.var()) + 2.0 * covariance, 0.0) / rows
-    if c_1:
-        parts.append((c_1, _pool_part(design, residual, ends)))
-        rows_variance += c_1 * float(omega[design.m :] @ residual[design.m :] ** 2) / design.n
-    below, above = (wald if interval == "wald" else bernstein)(parts, rows_variance, level)
-    top = math.inf if measure == "log_loss" else 1.0
-    value = min(max(ratio, 0.0), top)  # first: an interval around a value outside [0, top] could end up empty
-    return PopulationEstimate(
-        value,
-        max(value - below, 0.0),
-        min(value + above, top),
-        math.sqrt(sum(c**2 * part.variance for c, part in parts) + rows_variance),
-        level,
-        measure,
-        estimator,
-        interval,
-        int(np.count_nonzero(omega)),
-        design.log_size + (design.pool_size if pool else 0.0),
-    )
 
 
-def _log_part(design: Design, residual: Floats, ends: tuple[Floats, Floats], v: Floats) -> Part:
-    """The log's part: terms z_i v_i residual_i, one per row of the log."""
-    low, high = (end[: design.m] for end in ends)
-    t = design.z * v * residual[: design.m]
-    width = math.sqrt(float(np.average((high - low) ** 2, weights=design.q0 * v**2)))
-    span = max(float((v * high).max()), 0.0) - min(float((v * low).min()), 0.0)
-    mid = float((low + high).mean()) / 2.0
-    return Part(float(t.mean()), _variance(t, width), design.m, span, design.log_size, mid, width)
-
-
-def _pool_part(design: Design, residual: Floats, ends: tuple[Floats, Floats]) -> Part:
-    """The pool's part: terms (known_k + r_k residual_i) / n, one per drawn row, each unbiased for the pool's mean."""
-    low, high = (end[design.m :] for end in ends)
-    x, A = residual[design.m :], len(design.drawn)
-    if design.labelled[design.m :].all():
-        return Part(float(x.mean()), 0.0, design.n, 0.0, math.inf, 0.0, 0.0)
-    known, lost, after, sums = 0.0, 0.0, A, []
-    for r, (chosen, drawn) in zip(design.rounds, design.standing(), strict=True):
-        known += chosen.each * float(x[chosen.rows].sum())
-        sums += [known] * len(r.drawn)
-        u = design.pool_weights[r.chosen]
-        lost += float(u @ (u - after / (A * design.n)))  # minus the weight they would have if none were lost
-        after -= len(r.drawn)
-        known += drawn.each * float(x[drawn.rows].sum())
-    share = design.rest_of_drawn / design.n
-    i = design.drawn
-    open_part = share * x[i]
-    t = np.array(sums) / design.n + open_part
-    width = math.sqrt(float(np.mean((share * (high[i] - low[i])) ** 2)))
-    span = float(np.ptp(np.array(sums))) / design.n + float(share.max()) * float(high.max() - low.min())
-    mid = float(np.mean(share * (low[i] + high[i]))) / 2.0
-    chosen_x = np.concatenate([x[r.chosen] for r in design.rounds])
-    spread = float(chosen_x.var(ddof=1)) if len(chosen_x) > 1 else width**2 / 4.0
-    variance = _variance(t, width) + lost * spread  # the answered rows sample the chosen ones without replacement
-    return Part(float(open_part.mean()), variance, A, span, A, mid, width)
-
-
-def _variance(t: Floats, width: float) -> float:
-    """The variance of mean(t); for a single term, the largest possible variance."""
-    return float(t.var(ddof=1)) / len(t) if len(t) > 1 else width**2 / 4.0
+def measure_named(name: str, margin: Floats, costs: Costs) -> Ratio | Smooth:
+    """The measure of that name for a classifier with these margins, where errors cost this much."""
+    if name == "cost":
+        return cost(margin, costs)
+    if name not in MEASURES:
+        raise unknown("measure", name, [*MEASURES, "cost"])
+    return MEASURES[name](margin)

@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 from unskew.methods.loop import Method
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.belief import Belief
-from unskew.models.classifiers import check_classifier
+from unskew.models.classifiers import check_classifier, deciding
 from unskew.models.committee import BootstrapCommittee
 from unskew.rows import Floats, Ints, Rows, stack
 from unskew.sampling import weights
@@ -93,11 +93,16 @@ class Learner(Method):
 
     @property
     def model_(self) -> Any:
-        return self.state_.model.model
+        return deciding(self.state_.model.model, self.costs.threshold, self.log_.classes[1])
 
     def score(self, X: Rows) -> Floats:
         with one_thread():
             found: Floats = self.state_.model.margin(X)
+            return found
+
+    def log_odds(self, X: Rows) -> Floats:
+        with one_thread():
+            found: Floats = self.state_.model.log_odds(X)
             return found
 
     def belief(self, X: Rows) -> Belief:
@@ -108,11 +113,11 @@ class Learner(Method):
     def wanted(self, X: Rows, k: int) -> Ints:
         """The k rows from whose labels the model would learn most."""
         with one_thread():
-            found: Ints = self.state_.model.wanted(X, k, self._rng)
+            found: Ints = self.state_.model.wanted(X, k, self._rng, self.costs.log_odds)
             return found
 
     def held_out(self, X: Rows, y: Floats) -> Floats:
-        """Margins without the row's own label: in closed form for `BayesianLogistic`, by cross-fitting otherwise."""
+        """Log-odds without the row's own label: in closed form for `BayesianLogistic`, by cross-fitting otherwise."""
         with one_thread():
             found: Floats = self.state_.model.held_out(X, y, self.weights(self.state_))
             return found

@@ -10,15 +10,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.data import LoggedData, as_column, column_values, missing, signs
+from unskew.data import LoggedData, as_column, column_values, missing, nearly_all, signs
 from unskew.errors import InputError
+from unskew.estimation.costs import EQUAL, Costs
 from unskew.estimation.design import Design
-from unskew.estimation.everyone import Everyone
+from unskew.estimation.everyone import Everyone, trust
 from unskew.estimation.population import PopulationEstimate
 from unskew.models.belief import Belief
 from unskew.models.classifiers import margins
 from unskew.rows import Bools, Floats, Ints, Rows, is_frame
-from unskew.sampling.propensity import estimated_log
+from unskew.sampling.propensity import estimate
 
 
 class Observed(NamedTuple):
@@ -55,6 +56,9 @@ class Method(ABC):
 
     tuned: ClassVar[tuple[str, ...]] = ()
     """Those of `parameters` that experiments choose on tuning repeats."""
+
+    costs: Costs = EQUAL
+    """What wrong decisions cost. Unless both errors cost the same, only methods on a pool make use of it."""
 
     log_: LoggedData
     state_: Any
@@ -100,6 +104,10 @@ class Method(ABC):
         """The current model's margins: positive where it predicts the positive class."""
         return margins(self.model_, X, self.log_.classes[1])
 
+    def log_odds(self, X: Rows) -> Floats:
+        """The log-odds of the positive class by the current model; its margins, where it knows no better."""
+        return self.score(X)
+
     def belief(self, X: Rows) -> Belief:
         """The current model's margins and how sure it is of them; only for models that have an uncertainty."""
         raise InputError(
@@ -111,7 +119,7 @@ class Method(ABC):
         raise InputError(f"{type(self).__name__} cannot rank rows by how much their labels would teach. Use Unskew.")
 
     def held_out(self, X: Rows, y: Floats) -> Floats:
-        """Margins of all labelled rows, the log's first, each from a model fitted the same way without that label."""
+        """Log-odds of all labelled rows, the log's first, each from a model fitted the same way without that label."""
         raise InputError(
             f"a population error needs margins computed without the row's own label; {type(self).__name__} has none. "
             "Give it a method held_out(X, y), or use Unskew."
@@ -122,32 +130,45 @@ class Method(ABC):
         self._check_started("predict")
         return np.asarray(self.model_.predict(self.log_.rows_like(X)))
 
-    def everyone(self) -> Everyone:
-        """Every row so far with a margin computed without the row's own label; `error` is based on these."""
+    def everyone(self, *, whole: bool = False) -> Everyone:
+        """Every row so far with a margin computed without the row's own label; `error` is based on these.
+
+        In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
+        """
         self._check_started("error")
         seen = self.observed()
         held_out = self.held_out(seen.X, seen.y)
         return Everyone.judged(
-            seen.design, self.scores(seen), seen.labelled, seen.y, held_out, q0_estimated=self.log_.q0_estimated
-        )
+            seen.design, self.scores(seen, whole=whole), seen.labelled, seen.y, held_out,
+            log=trust(self.log_), costs=self.costs,
+        )  # fmt: skip
 
-    def scores(self, seen: Observed) -> Floats:
-        """The current model's margins for all rows, one part after the other."""
-        return np.concatenate([self.score(part) for part in seen.parts])
+    def scores(self, seen: Observed, *, whole: bool = True) -> Floats:
+        """The current model's log-odds for all rows, one part after the other."""
+        return np.concatenate([self.log_odds(part) for part in seen.parts])
 
     def error(
-        self, measure: str = "error", *, estimator: str = "dr", interval: str = "wald", level: float = 0.95
+        self,
+        measure: str = "error",
+        *,
+        level: float = 0.95,
+        threshold: float | None = None,
+        where: ArrayLike | None = None,
+        against: Any = None,
     ) -> PopulationEstimate:
         """The current model's error on the whole population, or another measure, with an interval.
 
         Rows of a pool are weighted by the design of the rounds that asked for them. Rows of a stream count as further
         rows of the log, each with the probability with which it was asked for, which must be above 0. Labelled rows are
-        judged by margins computed without their own label (`held_out`).
+        judged by what the model would say without their own label (`held_out`).
 
         Parameters
         ----------
-        measure, estimator, interval, level
-            As in `unskew.estimation.population.population`.
+        measure, level, threshold, where
+            As in `unskew.estimation.everyone.Everyone.estimate`.
+        against : fitted classifier, optional
+            The estimate is then how much larger the measure is for the current model than for this one. It must not
+            have seen the labels that were bought or drawn since; otherwise it looks better than it is.
 
         Examples
         --------
@@ -156,12 +177,18 @@ class Method(ABC):
         >>> X = rng.uniform(-1, 1, (900, 2)); y = (X[:, 0] + X[:, 1] > 0) ^ (rng.random(900) < 0.1)
         >>> q0 = np.where(X[:, 0] > 0, 0.9, 0.1)
         >>> log = LoggedData(X[:300], y[:300], rng.random(300) < q0[:300], q0[:300])
-        >>> method = Unskew(drawn=0.5, random_state=0).start(log, X[300:], q0[300:])
+        >>> method = Unskew(random_state=0).start(log, X[300:], q0[300:])
         >>> asked = method.ask(60)
         >>> print(method.tell(y[300:][asked]).error())
-        error 0.144, 95 % interval 0.080 to 0.226 (dr, wald; 235 labels worth 92 drawn at random; q0 given)
+        error 0..., 95 % interval 0... to 0... (235 labels worth ... drawn evenly; rests on ...; q0 given; ...)
         """
-        return self.everyone().estimate(measure, estimator=estimator, interval=interval, level=level)
+        other = None
+        if against is not None:
+            other = np.concatenate([margins(against, part, self.log_.classes[1]) for part in self.observed().parts])
+        whole = where is not None or against is not None  # a row must be judged as itself
+        return self.everyone(whole=whole).estimate(
+            measure, level=level, threshold=threshold, where=where, against=other
+        )
 
     # Turns: start, then ask and tell
 
@@ -293,7 +320,8 @@ def as_log(
 ) -> LoggedData:
     """The log as `LoggedData`: passed on if it is that already, or read from a frame by the names of its columns.
 
-    If no propensities are given for a frame, they are estimated from it (`unskew.sampling.propensity`).
+    If no propensities are given for a frame, they are estimated from it (`unskew.sampling.propensity`). If (nearly)
+    every row has a label, the frame alone does not tell them, and they are 1: see `unskew.sampling.density_ratio`.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"income": [1.0, 2.0, 3.0], "paid": [1, None, 0], "q0": [0.9, 0.2, 0.5]})
@@ -313,5 +341,5 @@ def as_log(
         return LoggedData.from_frame(log, label=label, propensity=propensity, classes=classes)
     bare = LoggedData.from_frame(log, label=label, propensity=1.0, classes=classes)
     y = column_values(log[label])
-    found, _ = estimated_log(bare.X, y, bare.z, classes=bare.classes, random_state=0)
-    return LoggedData(bare.X, y, bare.z, found.q0, classes=bare.classes, q0_estimated=True, features=bare.features)
+    q0 = 1.0 if nearly_all(bare.z) else estimate(bare.X, bare.z, random_state=0).q0
+    return LoggedData(bare.X, y, bare.z, q0, classes=bare.classes, q0_estimated=True, features=bare.features)

@@ -9,18 +9,22 @@ from numpy.typing import ArrayLike
 
 from unskew.data import LoggedData, propensities, signs
 from unskew.errors import InputError
-from unskew.estimation.design import Design, Picked
+from unskew.estimation.calibration import Calibration
+from unskew.estimation.design import Design
+from unskew.estimation.planning import Needed, Widths
 from unskew.methods.loop import Method, Observed, as_log
-from unskew.methods.rounds import Asked, PoolRound, checked_share
+from unskew.methods.rounds import SHARE, Asked, PoolRound, checked_share
 from unskew.pools import MemoryPool, Pool
 from unskew.rows import Floats, Ints, Rows, stack
+from unskew.sampling.density_ratio import against_pool
+from unskew.sampling.draws import doubt, exponentials, race, spread
 from unskew.sampling.policies import Policy
 from unskew.sampling.propensity import read_off
 
 LOOK_AT = 50_000
 """In a larger pool, each round considers only this number of rows, drawn again each time."""
 
-JUDGE = 100_000
+JUDGE = 50_000
 """In a larger pool, estimates score this number of rows, drawn at random, which stand for all the others."""
 
 
@@ -36,14 +40,14 @@ class PoolMethod(Method):
         method.predict(new)
 
     A round consists of rows that are **chosen** to learn from them, and of rows that are **drawn** at random from all
-    the others. Estimates for the population are based on the drawn rows.
+    the others, in proportion to doubt. Estimates for the population are based on the drawn rows.
 
     A subclass supplies `warm_start`, `wanted`, `learn` and `model_`; most are subclasses of `Unskew` that only change
     `wanted`.
 
     Parameters
     ----------
-    drawn : float in [0, 1)
+    drawn : float in [0, 1]
         The share of all labels that are spent on rows drawn at random.
     random_state : int, Generator or None
     """
@@ -56,7 +60,7 @@ class PoolMethod(Method):
     _pool_q0: Floats | None
     _read_off: Policy | None
 
-    def __init__(self, *, drawn: float = 0.1, random_state: int | np.random.Generator | None = None) -> None:
+    def __init__(self, *, drawn: float = SHARE, random_state: int | np.random.Generator | None = None) -> None:
         super().__init__(random_state=random_state)
         self.drawn = checked_share(drawn)
 
@@ -85,7 +89,9 @@ class PoolMethod(Method):
         q0 : array, optional
             The logging propensities of the pool's rows. If left out, they are taken from the frame's column
             `propensity`, or if it has none, predicted by a tree fitted to the log's propensities. They decide how much
-            labels count when the model learns; error estimates do not use them.
+            labels count when the model learns; error estimates do not use them. If (nearly) every row of the log has
+            a label and no propensity is known, those of log and pool come from telling log rows from pool rows
+            (`unskew.sampling.density_ratio`), and there is no error estimate until a drawn row is answered.
         classes : pair, optional
             (negative, positive), if the frame's labels do not show both.
         label, propensity : str, optional
@@ -102,13 +108,18 @@ class PoolMethod(Method):
             raise InputError("the pool must have at least one row; got 0. Pass the rows that may be asked for.")
         if q0 is None and isinstance(propensity, str) and propensity in getattr(pool, "columns", ()):
             q0 = pool[propensity].to_numpy()
-        given = None if q0 is None else propensities(q0, rows.shape[0], name="the pool's q0")
+        given: Floats | Policy | None = None
+        if q0 is not None:
+            given = propensities(q0, rows.shape[0], name="the pool's q0")
+        elif known.only_labelled and (known.q0 == 1.0).all():
+            known, given = against_pool(known, rows, random_state=0)
         self.start_checked(known, MemoryPool(rows, pool), given)
         return self
 
-    def start_checked(self, log: LoggedData, pool: Pool, q0: Floats | None = None) -> None:
-        """`start` for a log and a pool that have already been checked."""
-        self._begin(log, pool_=pool, _pool_q0=q0, _asked=np.zeros(0, dtype=np.int64), _read_off=None)
+    def start_checked(self, log: LoggedData, pool: Pool, q0: Floats | Policy | None = None) -> None:
+        """`start` for a log and a pool that have already been checked; `q0` may be a rule for the pool's rows."""
+        rule, values = (q0, None) if callable(q0) else (None, q0)
+        self._begin(log, pool_=pool, _pool_q0=values, _asked=np.zeros(0, dtype=np.int64), _read_off=rule)
 
     @property
     def left(self) -> int:
@@ -137,16 +148,53 @@ class PoolMethod(Method):
     def pick(self, left: Ints, k: int) -> PoolRound:
         """Pick k of the rows at positions `left`, with probabilities: some chosen, some drawn from the others."""
         n = len(left)
-        before = sum(int(np.count_nonzero(batch.drawn & batch.known)) for batch in self.rounds_)
-        due = int(self.drawn * (self.labels_ + k)) - before
-        draws = min(max(due, 0), k) if self.knows_labels else k
-        seen = np.arange(n) if n <= LOOK_AT else self._rng.choice(n, max(LOOK_AT, k), replace=False)
-        chosen = seen[self._wanted(self.pool_.features(left[seen]), k - draws)] if draws < k else seen[:0]
+        draws = self.draws_due(k) if self.knows_labels else k
+        chosen = np.zeros(0, dtype=np.int64)
+        if draws < k:
+            seen = self._some(n, k)
+            chosen = seen[self._wanted(self.pool_.features(left[seen]), k - draws)]
         others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
-        drawn = self._rng.choice(others, draws, replace=False)
-        p = np.ones(k)
-        p[k - draws :] = draws / max(len(others), 1)
-        return self._round(left[np.concatenate((chosen, drawn))], p, np.arange(k) >= k - draws, len(others))
+        drawn, p, spread = self._draw(left[others], draws)
+        rows = left[np.concatenate((chosen, others[drawn]))]
+        chances = np.concatenate((np.ones(k - draws), p))
+        return self._round(rows, chances, np.arange(k) >= k - draws, len(others), spread)
+
+    def draws_due(self, k: int) -> int:
+        """How many of the next k labels go to drawn rows, so that their share of all labels is `drawn`."""
+        before = sum(int(np.count_nonzero(batch.drawn & batch.known)) for batch in self.rounds_)
+        return min(max(round(self.drawn * (self.labels_ + k)) - before, 0), k)
+
+    def _some(self, n: int, k: int) -> Ints:
+        """All of n rows, or so many of them as a round considers, drawn at random."""
+        return np.arange(n) if n <= LOOK_AT else self._rng.choice(n, max(LOOK_AT, k), replace=False)
+
+    def _draw(self, places: Ints, k: int) -> tuple[Ints, Floats, float]:
+        """Draw k of the rows at these places in proportion to doubt: which, their chances, and the spread of a draw."""
+        if not k:
+            return np.zeros(0, dtype=np.int64), np.zeros(0), 0.0
+        seen = self._some(len(places), k)
+        known = self.knows_labels
+        X = self.pool_.features(places[seen])
+        wrong, cost = (self.wrong(X), self.cost_of_wrong(X)) if known else (np.full(len(seen), 0.5), 1.0)
+        w, seed = doubt(wrong, cost), int(self._rng.integers(2**63))
+        found = race(w, exponentials(seed, places[seen]), k)
+        share, after = len(seen) / len(places), np.arange(k - 1, -1, -1)
+        p = 1.0 / ((1.0 / found.p + after) / share - after)  # so that a row stands for 1 / share as many (`stand_for`)
+        return seen[found.rows], p, spread(wrong, w) / share**2
+
+    def wrong(self, X: Rows) -> Floats:
+        """The chance that the current model is wrong at each of these rows, as far as its own labels bear it out."""
+        if type(self).held_out is Method.held_out:  # it cannot tell how far to trust its own probabilities
+            return np.full(X.shape[0], 0.5)
+        seen = self.observed()
+        return Calibration(self.held_out(seen.X, seen.y), seen.y).wrong(self.log_odds(X), self.costs.log_odds)
+
+    def cost_of_wrong(self, X: Rows) -> Floats | float:
+        """What it costs if the current model is wrong at each of these rows."""
+        costs = self.costs
+        if costs.equal:
+            return 1.0
+        return np.where(self.log_odds(X) >= costs.log_odds, costs.false_positive, costs.false_negative)
 
     def _wanted(self, X: Rows, k: int) -> Ints:
         """`wanted`, checked: a rule that returns a row twice would count one label several times."""
@@ -186,39 +234,30 @@ class PoolMethod(Method):
 
     def observed(self) -> Observed:
         log, m = self.log_, self.log_.m
-        picked = [
-            Picked(
-                batch.positions[~batch.drawn & batch.known],
-                batch.positions[batch.drawn & batch.known],
-                int(np.count_nonzero(~batch.drawn & ~batch.known)),
-                int(np.count_nonzero(batch.drawn & ~batch.known)),
-            )
-            for batch in self.rounds_
-        ]
         labelled = [np.flatnonzero(log.z), *(m + batch.positions[batch.known] for batch in self.rounds_)]
         bought = [batch.bought for batch in self.rounds_]
         return Observed(
-            Design(log.z, log.q0, len(self.pool_), tuple(picked)),
+            Design(log.z, log.q0, len(self.pool_), tuple(batch.picked() for batch in self.rounds_)),
             [log.X, self.pool_.X],
             np.concatenate(labelled),
             stack([log.revealed_X, *(one.X for one in bought)]),
             np.concatenate([log.revealed_y, *(one.y for one in bought)]),
         )
 
-    def scores(self, seen: Observed) -> Floats:
-        """Margins of all rows. In a large pool only a sample is scored; any other row gets the margin of a scored one.
+    def scores(self, seen: Observed, *, whole: bool = False) -> Floats:
+        """Log-odds of all rows. In a large pool only a sample is scored; any other row gets those of a scored one.
 
-        This changes the mean of what the model expects by about 0.001. Labelled rows always get their own margins.
+        This changes the mean of what the model expects by about 0.001. Labelled rows always get their own.
         """
         n = len(self.pool_)
-        if n <= JUDGE:
+        if whole or n <= JUDGE:
             return super().scores(seen)
         rng = np.random.default_rng(0)  # the same rows each time, so that only the model changes between rounds
         judged = np.sort(rng.choice(n, JUDGE, replace=False))
-        found = self.score(self.pool_.features(judged))
+        found = self.log_odds(self.pool_.features(judged))
         margin = found[rng.integers(JUDGE, size=n)]
         margin[judged] = found
-        return np.concatenate([self.score(self.log_.X), margin])
+        return np.concatenate([self.log_odds(self.log_.X), margin])
 
     def q0_at(self, positions: Ints, X: Rows) -> Floats:
         """Logging propensities of rows of the pool: as given, or predicted from the log's propensities."""
@@ -228,6 +267,13 @@ class PoolMethod(Method):
             self._read_off = read_off(self.log_)
         return self._read_off(X)
 
-    def _round(self, positions: Ints, p: Floats, drawn: Any, rest: int) -> PoolRound:
+    def _round(self, positions: Ints, p: Floats, drawn: Any, rest: int, spread: float) -> PoolRound:
         X = self.pool_.features(positions)
-        return PoolRound(positions, X, self.q0_at(positions, X), p, drawn, rest, np.zeros(len(positions)))
+        return PoolRound(positions, X, self.q0_at(positions, X), p, drawn, rest, spread, np.zeros(len(positions)))
+
+    def labels_for(self, half_width: float, *, level: float = 0.95) -> Needed:
+        """The number of further labels that bring the interval of the error to +- `half_width`, 0.02 for +-2 points.
+
+        They are picked as `ask` does it, so a share `drawn` of all labels is drawn.
+        """
+        return Widths(self.everyone(), self.drawn, level=level).labels_for(half_width)

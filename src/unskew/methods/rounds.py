@@ -9,10 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unskew.errors import InputError
+from unskew.estimation.design import Picked
 from unskew.rows import Bools, Floats, Ints, Rows, take
+from unskew.sampling.draws import stand_for
 
 CHOSEN, DRAWN = "chosen", "drawn"
 """Why a row is asked for: chosen to learn from it, or drawn at random with a known probability to measure the error."""
+
+SHARE = 0.5
+"""The share of the labels that is drawn, by default."""
 
 
 def checked_share(drawn: float) -> float:
@@ -21,8 +26,8 @@ def checked_share(drawn: float) -> float:
     >>> checked_share(0.25)
     0.25
     """
-    if not 0.0 <= drawn < 1.0:
-        raise InputError(f"drawn must be in [0, 1); got {drawn}. A good first value is 0.1.")
+    if not 0.0 <= drawn <= 1.0:
+        raise InputError(f"drawn must be in [0, 1]; got {drawn}. A good first value is {SHARE}.")
     return drawn
 
 
@@ -87,11 +92,14 @@ class PoolRound:
         Where the rows are in the pool.
     X, q0 : one row and one propensity for each
     p : array
-        The probability with which each row was asked for: 1 if it was chosen, that of the draw if it was drawn.
+        The probability with which each row was asked for: 1 if it was chosen; if it was drawn, its chance when its turn
+        came (`unskew.sampling.draws`).
     drawn : array of bool
-        Which rows were drawn at random.
+        Which rows were drawn at random, in the order of their turns.
     rest : int
         The number of rows from which they were drawn.
+    spread : float
+        The variance that one of the draws was expected to leave.
     y : array
         Labels, +1.0 or -1.0; 0 where the row was skipped or is not answered yet.
     """
@@ -102,11 +110,24 @@ class PoolRound:
     p: Floats
     drawn: Bools
     rest: int
+    spread: float
     y: Floats
 
     def answered(self, y: Floats) -> Self:
         """The same round with its labels filled in; 0 for a row that was skipped."""
         return replace(self, y=y)
+
+    def picked(self) -> Picked:
+        """The round as the estimates' design sees it."""
+        known, drawn = self.known, self.drawn
+        return Picked(
+            self.positions[~drawn & known],
+            self.positions[drawn & known],
+            stand_for(self.p[drawn])[known[drawn]],
+            int(np.count_nonzero(~drawn & ~known)),
+            int(np.count_nonzero(drawn & ~known)),
+            self.spread,
+        )
 
     @property
     def known(self) -> Bools:

@@ -8,21 +8,20 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, ndtr, owens_t
 
 from unskew.errors import InputError, NoRandomLabel
+from unskew.estimation.calibration import Calibration
 from unskew.methods.loop import Method
+from unskew.methods.prospect import AHEAD, Prospect, least_worth
 from unskew.models.belief import Belief
 from unskew.rows import Floats, Ints, stack, take
 
 LOOK_AT = 10_000
 """In a larger pool, the gain is averaged over this number of rows."""
 
-AHEAD = 20
-"""The gain is estimated for this number of next labels."""
-
 OF_EACH_CLASS = 10
 """No gain is estimated before each class has this number of labels: until then the model may be wrongly sure."""
 
-GAIN = 5e-5
-"""By default, stop when the next 200 labels are expected to lower the error by less than one percentage point."""
+BETTER = 0.9
+"""No gain is estimated before the model errs less than this part of the error of always saying the commoner class."""
 
 LINK = 8.0 / np.pi
 """The logistic curve is close to the normal distribution function with this variance."""
@@ -45,13 +44,15 @@ class Stop:
 class StoppingRule:
     """Decides when to stop buying labels; call it after each `tell`.
 
+    By default, it stops when the next 50 labels are expected to gain less than a twenty-fifth of what the labels so far
+    have gained. Less than 0.05 percentage points is never worth 50 labels, and one point always is.
+
     Parameters
     ----------
     width : float, optional
         Stop when the 95 % interval of the population error is no wider than this.
     gain : float, optional
-        Stop when each of the next labels is expected to lower the error by less than this. If neither is given, the
-        gain is 5e-5: one percentage point of error for 200 labels.
+        Stop when each of the next labels is expected to lower the error by less than this.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class StoppingRule:
     ...     asked = method.ask(10)
     ...     _ = method.tell(y[100:][asked])
     >>> print(stop)
-    after 30 labels each of the next is expected to lower the error by ...e-05, less than 5.0e-05
+    after 50 labels the next 50 are expected to lower the error by 0.0... points, less than 0.0...
     """
 
     width: float | None = None
@@ -73,7 +74,7 @@ class StoppingRule:
     def __post_init__(self) -> None:
         for name, value in (("width", self.width), ("gain", self.gain)):
             if value is not None and not 0.0 < value < 1.0:
-                raise InputError(f"{name} must be in (0, 1); got {value}. Try {'0.1' if name == 'width' else GAIN}.")
+                raise InputError(f"{name} must be in (0, 1); got {value}. Try {'0.1' if name == 'width' else '5e-05'}.")
 
     def __call__(self, method: Method) -> Stop | None:
         """The reason to stop now, or None."""
@@ -81,11 +82,20 @@ class StoppingRule:
         if self.width is not None and (wide := _width(method)) is not None and wide <= self.width:
             said = f"the 95 % interval of the error is {wide:.3f} wide, no wider than {self.width:g}"
             return Stop(f"after {labels} labels {said}", labels, wide, self.width)
-        least = GAIN if self.width is None and self.gain is None else self.gain
-        if least is not None and (each := expected_gain(method)) is not None and each < least:
-            said = f"each of the next is expected to lower the error by {each:.1e}, less than {least:.1e}"
-            return Stop(f"after {labels} labels {said}", labels, each, least)
-        return None
+        if self.width is not None and self.gain is None:
+            return None
+        found = prospect(method)
+        if found is None:
+            return None
+        least = found.least if self.gain is None else self.gain * found.labels
+        if not found.labels:
+            return Stop(f"after {labels} labels no row of the pool is left", labels, 0.0, 0.0)
+        if found.gain >= least:
+            return None
+        said = f"the next {found.labels} are expected to lower the error by {100 * found.gain:.2f} points"
+        return Stop(
+            f"after {labels} labels {said}, less than {100 * least:.2f}", labels, found.each, least / found.labels
+        )
 
 
 def _width(method: Method) -> float | None:
@@ -98,7 +108,19 @@ def _width(method: Method) -> float | None:
 
 
 def expected_gain(method: Method) -> float | None:
-    """How much each of the next labels is expected to lower the population error; None before 10 of each class.
+    """How much each of the next labels is expected to lower the population error; None while that cannot be said.
+
+    Compare it with the cost of a label. `prospect` says where it comes from.
+    """
+    found = prospect(method)
+    return None if found is None else found.each
+
+
+def prospect(method: Method, start: Method | None = None) -> Prospect | None:
+    """How much the next labels are expected to lower the population error; None while that cannot be said.
+
+    It cannot be said before there are 10 labels of each class, nor while the model is hardly better than always saying
+    the commoner class: it has not found out yet what the label depends on, and expects little of more labels.
 
     In the model's belief, margins are N(mu, s^2). After the labels it would ask for next, they are N(mu', s'^2), where
     s' is known beforehand and mu' is N(mu, s^2 - s'^2). A row's error falls if mu' has the opposite sign of mu::
@@ -106,8 +128,17 @@ def expected_gain(method: Method) -> float | None:
         gain(x) = Phi(-g) - 2 T(g, h),    g = |mu| / sqrt(c + s^2),   h = sqrt((c + s'^2) / (s^2 - s'^2)),   c = 8 / pi
 
     Here T is Owen's T function, and the logistic curve is approximated by Phi(margin / sqrt(c)). The result is the mean
-    over the pool. Compare it with the cost of a label. It can only be as good as the model's belief: if the model is
-    too sure, the result is too small.
+    over the pool.
+
+    A model that is too sure would expect too little, one that is not sure enough too much. So margins are first
+    stretched to fit the labels, each predicted without itself (`unskew.estimation.calibration`).
+
+    Parameters
+    ----------
+    method : Method
+        A method whose model knows how sure it is, such as `Unskew`.
+    start : Method, optional
+        The same method before its first bought label, if it is at hand; otherwise it is fitted again.
     """
     seen = method.observed()
     X, labelled = seen.parts[-1], seen.labelled  # the pool
@@ -118,15 +149,34 @@ def expected_gain(method: Method) -> float | None:
     rows = np.arange(X.shape[0])
     if len(rows) > LOOK_AT:
         rows = np.sort(np.random.default_rng(0).choice(rows, LOOK_AT, replace=False))
-    belief = method.belief(take(X, rows))
-    if min(np.count_nonzero(seen.y > 0.0), np.count_nonzero(seen.y < 0.0)) < OF_EACH_CLASS:
-        return None
+    X = take(X, rows)
+    belief = method.belief(X)
     new = np.flatnonzero(~np.isin(rows, labelled))
     k = min(AHEAD, len(new))
-    if k == 0:
-        return 0.0
-    asked = new[copy(method).wanted(take(X, rows[new]), k)]  # a copy, so that the method's own draws do not change
-    return float(gains(belief, asked).mean()) / k
+    if not k:
+        return Prospect(0, 0.0, least_worth(0.0, AHEAD))  # there is nothing left to ask for
+    if min(np.count_nonzero(seen.y > 0.0), np.count_nonzero(seen.y < 0.0)) < OF_EACH_CLASS or not method.costs.equal:
+        return None
+    fit, now = Calibration(method.held_out(seen.X, seen.y), seen.y), method.log_odds(X)
+    positive, wrong = float(fit.positive(now).mean()), fit.wrong(now)
+    if wrong.mean() > BETTER * min(positive, 1.0 - positive):
+        return None
+    asked = new[copy(method).wanted(take(X, new), k)]  # a copy, so that the method's own draws do not change
+    gain = float(gains(_stretched(belief, fit), asked).mean())
+    before = (start or _restarted(method)).log_odds(X)
+    gained = float(np.mean(((before >= 0.0) != (now >= 0.0)) * (1.0 - 2.0 * wrong)))  # where the prediction changed
+    return Prospect(k, gain, least_worth(gained, k))
+
+
+def _stretched(belief: Belief, fit: Calibration) -> Belief:
+    return Belief(fit.slope * belief.mu + fit.intercept, lambda rows: fit.slope * belief.root(rows))
+
+
+def _restarted(method: Method) -> Method:
+    """The method as it was before its first bought label."""
+    twin = copy(method)
+    twin.state_ = twin.warm_start()
+    return twin
 
 
 def gains(belief: Belief, asked: Ints) -> Floats:

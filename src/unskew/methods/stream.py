@@ -70,6 +70,11 @@ class StreamMethod(Method):
             Columns of the frame. Without `propensity`, the propensities are estimated.
         """
         known = as_log(log, label, propensity, classes)
+        if known.only_labelled and known is not log:
+            raise InputError(
+                "(nearly) every row of the frame has a label, so it shows only those who were picked and does not "
+                "tell propensities. Add the rows without a label, or pass propensity=, which is 1.0 if all were picked."
+            )
         if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
             raise InputError(
                 f"n must be the number of stream rows; got {type(n).__name__}. "

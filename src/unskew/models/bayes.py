@@ -156,11 +156,14 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             np.dot(F, root, out=U[k : k + GLANCE])
         return mu, U
 
-    def wanted(self, X: Rows, k: int, rng: np.random.Generator) -> Ints:
-        """The k rows whose labels would settle most signs: candidates by a glance, then an exact comparison."""
+    def wanted(self, X: Rows, k: int, rng: np.random.Generator, threshold: float = 0.0) -> Ints:
+        """The k rows whose labels would settle most signs: candidates by a glance, then an exact comparison.
+
+        The sign in question is that of the margin minus the threshold.
+        """
         mu, U = self.glance(X)
         aims = np.arange(len(mu)) if len(mu) <= AIMS else rng.choice(len(mu), AIMS, replace=False)
-        M = at_stake(mu[aims], U[aims])
+        M = at_stake(mu[aims] - np.float32(threshold), U[aims])
         near = foremost(settled(mu, U, M), k)
         belief = self.belief(take(X, near))
         return near[pick(belief.mu, belief.root(np.arange(len(near))).T, M, k)]
@@ -175,12 +178,14 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self._of_blocks(X, lambda F: self.posterior_.mean(F))
 
     def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
-        """The margins of the labelled rows of the last `update`, each as if its own label had been left out."""
-        return leave_one_out(self.expand(X), y, v, self.posterior_)
+        """The log-odds of the labelled rows of the last `update`, each as if its own label had been left out."""
+        return _moderated(*leave_one_out(self.expand(X), y, v, self.posterior_))
 
     def decision_function(self, X: Any) -> Floats:
         """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`."""
         return self._of_blocks(X, self._log_odds)
+
+    log_odds = decision_function
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likelier class of every row."""
@@ -193,9 +198,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return np.column_stack([1.0 - positive, positive])
 
     def _log_odds(self, F: Floats) -> Floats:
-        """The log-odds mu / sqrt(1 + pi s^2 / 8): the less certain the margin, the closer to 0."""
-        shrunk: Floats = self.posterior_.mean(F) / np.sqrt(1.0 + np.pi / 8.0 * self.posterior_.deviation(F) ** 2)
-        return shrunk
+        return _moderated(self.posterior_.mean(F), self.posterior_.deviation(F) ** 2)
 
     def _of_blocks(self, X: Any, value: Callable[[Floats], Floats]) -> Floats:
         """A value of every row, computed from the features of one block of rows after another."""
@@ -213,6 +216,12 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _moderated(mu: Floats, variance: Floats) -> Floats:
+    """The log-odds mu / sqrt(1 + pi s^2 / 8): the less certain the margin, the closer to 0 (MacKay 1992)."""
+    shrunk: Floats = mu / np.sqrt(1.0 + np.pi / 8.0 * variance)
+    return shrunk
 
 
 def _as_set(X: Rows, y: Floats, v: Floats) -> tuple[Rows, Floats, Floats]:

@@ -104,16 +104,18 @@ def foremost(score: Some, k: int) -> Ints:
     return np.arange(len(score)) if len(score) <= n else np.sort(np.argpartition(-score, n)[:n])
 
 
-def doubtful(belief: Belief, k: int) -> Ints:
-    """The k rows whose own sign is least certain, by |mu| / s, one after the other: each label shrinks s around it.
+def doubtful(belief: Belief, k: int, threshold: float = 0.0) -> Ints:
+    """The k rows least certain to be on their side of the threshold t, by |mu - t| / s, one after the other.
+
+    Each label shrinks s around it.
 
     >>> U = np.array([[20.0, 19.0, 0.0], [0.0, 0.0, 3.0]])
     >>> doubtful(Belief(np.full(3, 0.1), lambda rows: U[:, rows]), 3).tolist()          # 0 also settles 1
     [0, 2, 1]
     """
-    near = foremost(-np.abs(belief.mu) / belief.deviation(), k)
-    mu, U = np.abs(belief.mu[near]), belief.root(near)
-    c = expit(mu) * expit(-mu)
+    near = foremost(-np.abs(belief.mu - threshold) / belief.deviation(), k)
+    mu, U = np.abs(belief.mu[near] - threshold), belief.root(near)
+    c = expit(belief.mu[near]) * expit(-belief.mu[near])
     picked = np.empty(k, dtype=np.int64)
     for j in range(k):
         variance = np.maximum(np.einsum("ij,ij->j", U, U), TINY)

@@ -1,10 +1,12 @@
 """What this package needs from a scikit-learn classifier: a fit with weights, and margins."""
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from unskew.errors import InputError
@@ -61,6 +63,23 @@ def fit_weighted(model: Any, X: Rows, y: Any, v: Floats) -> Any:
             f"{type(model).__name__} must fit {X.shape[0]} {'dense' if dense else 'sparse'} rows with weights; "
             f"it says: {str(error).splitlines()[0]} {remedy}, or take another model."
         ) from error
+
+
+def deciding(model: Any, threshold: float, positive: Any) -> Any:
+    """A fitted classifier that predicts the positive class from this probability on; its probabilities are the same.
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> model = DummyClassifier().fit([[0], [1], [2], [3]], [0, 0, 0, 1])
+    >>> [deciding(model, threshold, 1).predict([[0]]).item() for threshold in (0.2, 0.3, 0.5)]
+    [1, 0, 0]
+    """
+    if threshold == 0.5:
+        return model
+    how = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+    at = threshold if how == "predict_proba" else math.log(threshold / (1.0 - threshold))
+    found = FixedThresholdClassifier(model, threshold=at, pos_label=positive, response_method=how)
+    found.estimator_ = model  # it is fitted already
+    return found
 
 
 def _last_step(model: Any) -> tuple[str, Any]:

@@ -92,11 +92,14 @@ class BootstrapCommittee:
         """The fitted classifier; later updates do not change it."""
         return self._fitted if self._stand_in is None else copy(self._stand_in)
 
-    def wanted(self, X: Rows, k: int, rng: np.random.Generator) -> Ints:
-        """The k rows whose sign is least certain. Ten members are too few to estimate covariances between rows."""
+    def wanted(self, X: Rows, k: int, rng: np.random.Generator, threshold: float = 0.0) -> Ints:
+        """The k rows least certain to be on their side of the threshold.
+
+        Ten members are too few to estimate covariances between rows.
+        """
         if self._stand_in is not None:
-            return self._stand_in.wanted(X, k, rng)
-        return doubtful(self.belief(X), k)
+            return self._stand_in.wanted(X, k, rng, threshold)
+        return doubtful(self.belief(X), k, threshold)
 
     def belief(self, X: Rows) -> Belief:
         """The margins of rows, with their uncertainty."""
@@ -116,8 +119,12 @@ class BootstrapCommittee:
             return self._stand_in.margin(X)
         return margins(self._fitted, X, self._classes[1])
 
+    def log_odds(self, X: Rows) -> Floats:
+        """The log-odds of every row by the fitted classifier."""
+        return self.margin(X) if self._stand_in is None else self._stand_in.log_odds(X)
+
     def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
-        """The margins of the labelled rows, each by a copy of the classifier that was fitted without it."""
+        """The log-odds of the labelled rows, each by a copy of the classifier that was fitted without it."""
         if self._stand_in is not None:
             return self._stand_in.held_out(X, y, v)
         return cross_fitted_margins(self._fitted, X, y, v, folds=min(FOLDS, len(y)))

@@ -76,17 +76,19 @@ def posterior(F: Floats, y: Floats, v: Floats, precision: Floats, start: Floats 
     return Posterior(w, L, evidence)
 
 
-def leave_one_out(F: Floats, y: Floats, v: Floats, found: Posterior) -> Floats:
-    """The margin of every row if the fit had not seen its label, to first order (Rad and Maleki 2020).
+def leave_one_out(F: Floats, y: Floats, v: Floats, found: Posterior) -> tuple[Floats, Floats]:
+    """Mean and variance of the margin of every row if the fit had not seen its label (Rad and Maleki 2020).
 
     ::
 
-        mu_-i = mu_i + h_i v_i (p_i - t_i) / (1 - h_i v_i p_i (1 - p_i)),    h_i = f_i' H^-1 f_i,  t_i = [y_i = +1]
+        mu_-i = mu_i + h_i v_i (p_i - t_i) / k_i,    h_i = f_i' H^-1 f_i,  t_i = [y_i = +1]
+        h_-i = h_i / k_i,                            k_i = 1 - h_i v_i p_i (1 - p_i)
 
-    This is one Newton step from the mode with row i left out. `found` is the posterior of these F, y, v.
+    This is one Newton step from the mode with row i left out, and the variance without it. `found` is the posterior of
+    these F, y, v.
 
     >>> F, y, v = np.array([[1.0], [1.0], [1.0]]), np.array([1.0, 1.0, -1.0]), np.ones(3)
-    >>> leave_one_out(F, y, v, posterior(F, y, v, np.ones(1))).round(2)[2].item()     # a refit gives 0.68
+    >>> leave_one_out(F, y, v, posterior(F, y, v, np.ones(1)))[0].round(2)[2].item()     # a refit gives 0.68
     0.67
     """
     mu = found.mean(F)
@@ -94,4 +96,4 @@ def leave_one_out(F: Floats, y: Floats, v: Floats, found: Posterior) -> Floats:
     h = found.deviation(F) ** 2
     kept = np.maximum(1.0 - h * v * p * (1.0 - p), 1e-6)
     without: Floats = mu + h * v * (p - (y > 0.0)) / kept
-    return without
+    return without, h / kept

@@ -5,12 +5,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2
 
 from unskew.data import LoggedData
+from unskew.rows import Floats, take
 from unskew.sampling import weights
 
 BINS = 10
 """The number of bins in the calibration table; each holds about the same number of rows."""
+
+COLUMNS, MOST_ROWS = 50, 20_000
+"""The most columns and rows that `balance` looks at: of more rows a sample, of more columns random sums."""
 
 
 @dataclass(frozen=True)
@@ -129,3 +134,39 @@ def diagnose(log: LoggedData) -> Diagnostics:
         calibration_error=float(gap.sum() / log.m),
         calibration_error_by_chance=float(noise.sum() / log.m),
     )
+
+
+def balance(log: LoggedData) -> float:
+    """The chance of a log as uneven as this one, or more, if its propensities are right (a p-value).
+
+    If q0 is right, then z - q0 has mean 0 at every row, so no weighted sum of it may be far from 0. This is the score
+    test for a constant, log q0 and the columns of X::
+
+        U = sum_i (z_i - q0_i) h_i,    V = sum_i q0_i (1 - q0_i) h_i h_i',    U' V^-1 U  ~  chi^2
+
+    It needs no labels. A p-value below 0.001 means that the propensities do not fit who was labelled.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(900, 3)); q0 = np.where(X[:, 0] > 0, 0.7, 0.2); z = rng.random(900) < q0
+    >>> right, wrong = (LoggedData(X, X[:, 1] > 0, z, q) for q in (q0, z.mean()))
+    >>> balance(right) > 0.05, balance(wrong) < 1e-9
+    (True, True)
+    """
+    rng = np.random.default_rng(0)
+    rows = np.arange(log.m) if log.m <= MOST_ROWS else rng.choice(log.m, MOST_ROWS, replace=False)
+    z, q0, X = log.z[rows], log.q0[rows], take(log.X, rows)
+    if X.shape[1] > COLUMNS:
+        X = X @ rng.choice([-1.0, 1.0], (X.shape[1], COLUMNS))
+    H = np.column_stack((np.log(q0), X if isinstance(X, np.ndarray) else X.toarray()))
+    H = np.column_stack((np.ones(len(rows)), _standardised(H)))
+    values, vectors = np.linalg.eigh((H * (q0 * (1.0 - q0))[:, None]).T @ H)
+    kept = values > 1e-6 * max(values.max(), 1e-12)
+    score = (vectors.T @ (H.T @ (z - q0)))[kept] / np.sqrt(values[kept])
+    return float(chi2.sf(float(score @ score), int(kept.sum()))) if kept.any() else 1.0
+
+
+def _standardised(H: Floats) -> Floats:
+    """Columns with mean 0 and deviation 1, without outliers; those that do not vary are dropped."""
+    deviation = H.std(axis=0)
+    varies = deviation > 1e-12
+    return np.asarray(np.clip((H[:, varies] - H[:, varies].mean(axis=0)) / deviation[varies], -3.0, 3.0))

@@ -146,7 +146,7 @@ def estimate(
     if revealed.all():
         return EstimatedPropensities(certain, Identical(1.0), floor, 0, np.zeros(m, dtype=np.int64))
     rng = np.random.default_rng(random_state)
-    fold = _folds(_copies(rows), revealed, folds, rng)
+    fold = _folds(copies(rows), revealed, folds, rng)
     seed = int(rng.integers(2**31))
     calibrated = _calibrated(_default(rows.shape[1], seed) if model is None else [model], seed)
     if rows.shape[1] <= WIDE and model is None:
@@ -244,7 +244,7 @@ def _fit(model: Any, X: Rows, z: Bools, kept: Bools) -> tuple[Any, Floats]:
         return fitted, fitted.predict_proba(take(X, ~kept))[:, 1]
 
 
-def _copies(X: Rows) -> Ints:
+def copies(X: Rows) -> Ints:
     """A number for each row; equal rows get the same number if they are rare enough to be copies."""
     first: dict[bytes, int] = {}
     copy = np.array([first.setdefault(key, len(first)) for key in keys(X)])

@@ -164,6 +164,17 @@ class ErrorPoint(BaseModel):
     value: float
     low: float
     high: float
+    commoner: float | None = Field(description="The error of always saying the commoner class.")
+    flagged: float | None = Field(description="The share of rows that the model predicts to be positive.")
+
+
+class Gain(BaseModel):
+    """How much the next labels are expected to lower the error, and the least that is worth them, as shares of all."""
+
+    labels: int
+    gain: float
+    least: float
+    words: str = Field(description="The same as a sentence.")
 
 
 class SpotShown(BaseModel):
@@ -193,5 +204,8 @@ class Progress(BaseModel):
     stand: Supply
     trouble: str | None = Field(description="Why the next rows cannot be chosen, if that is so.")
     error: list[ErrorPoint]
+    prospect: Gain | None = Field(description="What the next labels are expected to gain, once that can be said.")
+    words: list[str] = Field(description="The latest error in words: the commoner class, the log and the draw.")
+    ahead: str = Field(description="What more labels would do to the interval, in words.")
     people: list[Annotator]
     blind_spots: list[SpotShown]

@@ -1,8 +1,11 @@
 """Where the campaign stands, for the progress page."""
 
-from unskew.campaigns import State, Work
+from dataclasses import asdict
+
+from unskew.campaigns import State, Status, Work
+from unskew.estimation.sentences import beside, sources
 from unskew.web.desk import Desk
-from unskew.web.models import Annotator, ErrorPoint, Progress
+from unskew.web.models import Annotator, ErrorPoint, Gain, Progress
 from unskew.web.planner import Runner
 
 
@@ -29,12 +32,28 @@ class Overview:
             stand="rows" if status.available else desk.supply(state),
             trouble=outlook.trouble,
             error=[
-                ErrorPoint(labels=labels, value=found.value, low=found.low, high=found.high)
+                ErrorPoint(
+                    labels=labels,
+                    value=found.value,
+                    low=found.low,
+                    high=found.high,
+                    commoner=found.commoner,
+                    flagged=found.flagged,
+                )
                 for labels, found in sorted(state.errors.items())
             ],
+            prospect=None if status.prospect is None else Gain(**asdict(status.prospect), words=str(status.prospect)),
+            words=_words(status),
             people=_people(state, status.annotators),
             blind_spots=list(outlook.spots),
+            ahead=outlook.ahead,
         )
+
+
+def _words(status: Status) -> list[str]:
+    """What stands beside the latest error: the commoner class, and what log and draw say by themselves."""
+    now = status.error
+    return [] if now is None else [told for told in (beside(now, status.classes), sources(now)) if told]
 
 
 def _people(state: State, annotators: dict[str, Work]) -> list[Annotator]:

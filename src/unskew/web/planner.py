@@ -5,7 +5,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Event, Thread
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from unskew.campaigns import Campaign
 from unskew.errors import UnskewError
+from unskew.estimation.sentences import ahead
 from unskew.web.models import SpotShown
 
 AHEAD = 3
@@ -33,10 +34,11 @@ _log = logging.getLogger("unskew")
 
 @dataclass(frozen=True)
 class Outlook:
-    """The planner's report: why rows cannot be chosen, while that is so, and where labels are few."""
+    """The planner's report: why rows cannot be chosen, while that is so, where labels are few, what more would do."""
 
     trouble: str | None = None
     spots: tuple[SpotShown, ...] = ()
+    ahead: str = ""
 
 
 class Runner(Protocol):
@@ -61,10 +63,10 @@ class Planner:
         while not stopped(wait):
             try:
                 closed, planned = self.step()
-                spots = self.spots() if closed or first else outlook.spots
-                found, wait = Outlook(None, spots), 0.0 if closed or planned else EVERY
+                found = Outlook(None, self.spots(), self.ahead()) if closed or first else replace(outlook, trouble=None)
+                wait = 0.0 if closed or planned else EVERY
             except UnskewError as error:
-                found, wait = Outlook(str(error), outlook.spots), AFTER_TROUBLE
+                found, wait = replace(outlook, trouble=str(error)), AFTER_TROUBLE
             if first or found != outlook:  # the first time always: it clears the trouble of an earlier planner
                 outlook = found
                 say(outlook)
@@ -88,15 +90,20 @@ class Planner:
         # scikit-learn takes seconds to import, and the page's own process does not need it
         from unskew.campaigns.audit.filling import BlindSpots
 
-        campaign, settings = self.campaign, self.campaign.settings
+        campaign = self.campaign
         if self._blind is None:
-            log, pool = campaign.log_frame, campaign.pool_frame
-            self._blind = BlindSpots(log, pool, settings.kinds, settings.label, most=SPOTS)
+            self._blind = BlindSpots(campaign.log_frame, campaign.pool_frame, campaign.settings, most=SPOTS)
         found = self._blind.filled(campaign.refresh().answered())
         return tuple(
             SpotShown(rule=s.rule, share=s.population_share, before=1000 * s.rate_before, now=1000 * s.rate_now)
             for s in found
         )
+
+    def ahead(self) -> str:
+        """What more labels would do to the interval, in words."""
+        campaign = self.campaign
+        status = campaign.status()
+        return ahead(campaign.measuring().ahead(status.left + status.open))
 
 
 class InProcess:
@@ -124,7 +131,7 @@ class InProcess:
             except OSError as error:
                 ended, trouble = None, f"the process that chooses rows cannot be started: {error.strerror}"
             if ended != 0 and not self._stop.is_set():  # if 0, it has reported its trouble itself
-                self._say(Outlook(trouble, self.outlook.spots))
+                self._say(replace(self.outlook, trouble=trouble))
             self._stop.wait(AFTER_TROUBLE)
 
     def _run(self) -> int | None:

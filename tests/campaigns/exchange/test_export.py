@@ -195,7 +195,8 @@ class Stub:
     """A campaign with another model."""
 
     def __init__(self, campaign: Campaign, model: Pipeline) -> None:
-        self.ledger, self.id, self.model = campaign.ledger, campaign.id, lambda: model
+        self.ledger, self.id, self.settings = campaign.ledger, campaign.id, campaign.settings
+        self.model = lambda: model
 
 
 def test_without_onnx_the_reason_is_given_and_no_old_one_stays(campaign: Campaign, tmp_path: Path) -> None:

@@ -74,8 +74,10 @@ def test_everyone_is_judged_without_the_own_label(campaign, monkeypatch):
     np.testing.assert_array_equal(everyone.y, y)
     order = np.concatenate([np.flatnonzero(log.z), log.m + places])
     known = np.vstack([log.X, X])
-    whole = model.margin(known)
-    whole[order] = leave_one_out(model.expand(known[order]), y[order], method.weights(method.state_), model.posterior_)
+    whole = model.decision_function(known)
+    F, v = model.expand(known[order]), method.weights(method.state_)
+    mean, variance = leave_one_out(F, y[order], v, model.posterior_)
+    whole[order] = mean / np.sqrt(1.0 + np.pi / 8.0 * variance)
     np.testing.assert_allclose(everyone.margin, whole, rtol=1e-9, atol=1e-12)
     monkeypatch.setattr(pool_method, "JUDGE", len(X) // 2)
     some = method.everyone()
@@ -91,7 +93,7 @@ def test_what_breaks_the_estimate_is_not_taken_for_a_want_of_labels(folder, cloc
     with Campaign.open(folder, now=clock) as campaign:
         campaign.tell(told(campaign.ask(6, by="ann")), by="ann")
         with monkeypatch.context() as patch:
-            patch.setattr(Unskew, "score", lambda self, X: np.full(X.shape[0], np.nan))
+            patch.setattr(Unskew, "log_odds", lambda self, X: np.full(X.shape[0], np.nan))
             with pytest.raises(InputError, match="margin must be finite"):
                 campaign.close_due()
         assert campaign.status().closed == 0

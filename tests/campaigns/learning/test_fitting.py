@@ -13,7 +13,11 @@ from campaign_folder import told, truth
 from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.learning.fitting import Fitting
+from unskew.campaigns.ledger.state import Snapshot
 from unskew.errors import StoreError
+from unskew.methods import Method, Unskew
+from unskew.methods.prospect import LEAST
+from unskew.methods.stopping import prospect
 
 
 def test_values_in_the_ledger_are_those_of_the_pool(campaign):
@@ -83,7 +87,7 @@ def test_features_of_other_settings_are_not_taken_for_these(folder, clock):
     with Campaign.open(folder, now=clock) as campaign:
         other = replace(campaign.settings, pool_sha256="another")
         with pytest.raises(StoreError, match="not the file"):
-            Fitting(campaign.folder, other).error([], [])
+            Fitting(campaign.folder, other).error(Snapshot([], [], []))
 
 
 def test_predict_gives_id_class_and_probability(campaign):
@@ -101,3 +105,17 @@ def test_a_model_of_a_method_of_ones_own_has_another_name_once_its_source_change
     monkeypatch.setattr("inspect.getsource", lambda kind: "another text")
     assert Fitting(campaign.folder, own).digest([]) != before
     assert Fitting(campaign.folder, campaign.settings).digest([]) == package  # the package's own go by its version
+
+
+def test_what_the_next_labels_are_expected_to_gain(campaign, clock, monkeypatch):
+    """It is made when a round closes, as the stopping rule makes it, and kept; methods that cannot tell say nothing."""
+    assert campaign.status().prospect is None
+    campaign.tell(told(campaign.ask(40, by="ann")), by="ann")
+    campaign.close_due()
+    found = campaign.status().prospect
+    by_hand = prospect(campaign.method())
+    assert (found.labels, found.gain) == (50, pytest.approx(by_hand.gain)) and found.least >= LEAST
+    with Campaign.open(campaign.folder.path, now=clock) as again:
+        assert again.status().prospect == found
+    monkeypatch.setattr(Unskew, "belief", Method.belief)
+    assert Fitting(campaign.folder, campaign.settings).prospect(campaign.state.answered()) is None

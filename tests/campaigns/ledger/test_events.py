@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import MISSING, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from unskew.campaigns.ledger.events import KINDS, PlannedRow, decode, estimate_f
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.store import Ledger
 from unskew.errors import StoreError
-from unskew.estimation.population import PopulationEstimate
+from unskew.estimation.population import PopulationEstimate, Side
+from unskew.methods.prospect import Prospect
 
 UNTIL = datetime(2026, 1, 1, 12, tzinfo=UTC)
-ERROR = PopulationEstimate(0.1, 0.05, 0.2, 0.03, 0.95, "error", "dr", "wald", 40, 31.0)
+ERROR = PopulationEstimate(0.1, 0.05, 0.2, 0.03, 0.95, "error", 40, 31.0, draw=Side(0.1, 0.05, 0.2))
 EXAMPLES = [
     events.Started(ERROR),
     events.Started(None),
@@ -28,6 +29,7 @@ EXAMPLES = [
     events.Corrected("7", None, was="yes"),
     events.Undone("7", None, UNTIL),
     events.Closed(2, 40, ERROR),
+    events.Closed(3, 60, ERROR, Prospect(50, 0.012, 0.004)),
     events.Invited("ann", "annotator", "hash"),
     events.Revoked("ann"),
 ]
@@ -77,8 +79,11 @@ def test_an_event_that_lacks_something_is_a_broken_store(body):
 def test_estimates_are_decoded_tolerantly():
     record = events.estimate_as_record(ERROR)
     assert estimate_from_record({**record, "colour": "red"}) == ERROR
-    needless = [each.name for each in fields(PopulationEstimate) if each.name == "q0_estimated"]
-    assert estimate_from_record({name: value for name, value in record.items() if name not in needless}) == ERROR
+    needless = [each.name for each in fields(PopulationEstimate) if each.default is not MISSING]
+    bare = estimate_from_record({name: value for name, value in record.items() if name not in needless})
+    assert bare == replace(ERROR, draw=None)
+    old = {**record, "estimator": "dr", "interval": "wald"}  # as versions before 0.4.0 wrote it
+    assert estimate_from_record(old) == ERROR
     assert estimate_from_record(None) is None
 
 

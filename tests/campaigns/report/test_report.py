@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from campaign_folder import make
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, bank, truth
+from unskew.campaigns.measuring import Measuring
 from unskew.campaigns.report.report import gather, render, write_report
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
+from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
 from unskew.methods.registry import REGISTRY
 
@@ -69,14 +72,15 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 
 def test_it_says_everything_and_needs_nothing(campaign: Campaign, tmp_path: Path) -> None:
-    headline = write_report(campaign, tmp_path / "report.html")
+    headline = write_report(campaign, tmp_path / "report.html")["headline"]
     text = (tmp_path / "report.html").read_text()
     page = Page(text)
     assert page.open == []
     assert all(address.startswith(("#", "data:")) for address in page.addresses)
     assert not re.search(r"url\(['\"]?(?!#)", text) and "@import" not in text and "<script" not in text
     assert re.fullmatch(
-        r"The model is wrong on \d+ % of everyone, 95 % interval \d+ to \d+ %, from 60 labels of 100\.", headline
+        r"The model is wrong on [\d.]+ % of everyone, 95 % interval [\d.]+ to [\d.]+ %, from 60 labels of 100\.",
+        headline,
     )
     assert headline in page.text
     for words in (
@@ -85,7 +89,12 @@ def test_it_says_everything_and_needs_nothing(campaign: Campaign, tmp_path: Path
         "Assumptions", "Not intended for",
         campaign.settings.log_sha256, campaign.method().log_.classes[1],
         "precision: share of predicted “yes” that are right",
-        "recall: share of actual “yes” found",
+        f"{campaign.status().prospect}",
+        "recall: share of actual “yes” found", "F1: precision and recall in one number",
+        "balanced error: mean of the errors on both classes",
+        "AUC: chance that a “yes” gets a higher score than a “no”",
+        "Always saying “yes” would be wrong on", "The drawn labels say", "the log says",
+        "The 40 labels that are left would bring the interval to about ±",
     ):  # fmt: skip
         assert words in page.text
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
@@ -128,24 +137,26 @@ def test_an_estimate_that_fails_is_not_taken_for_none(
     campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only "no label drawn at random" and "no row of that kind" are left out of the page; anything else is an error."""
-    real = campaign.error
+    real = Everyone.estimate
 
     def fails(kind: type[Exception], *measures: str) -> None:
-        def error(measure: str = "error") -> PopulationEstimate:
+        def estimate(self: Everyone, measure: str = "error", **how: Any) -> PopulationEstimate:
             if measure in measures:
                 raise kind("margin must be finite")
-            return real(measure)
+            return real(self, measure, **how)
 
-        monkeypatch.setattr(campaign, "error", error)
+        monkeypatch.setattr(Everyone, "estimate", estimate)
 
     for measures in (("error",), ("recall",)):
         fails(InputError, *measures)
         with pytest.raises(InputError, match="margin must be finite"):
             write_report(campaign, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
-    fails(EmptyMeasure, "recall")
-    assert [words.partition(":")[0] for words, _ in gather(campaign)["measures"]] == ["error", "precision"]
-    fails(NoRandomLabel, "error")
+    fails(EmptyMeasure, "precision")
+    told = {words.partition(":")[0]: value for words, value, _ in gather(campaign)["measures"]}
+    assert told["precision"] == "none flagged" and told["recall"].endswith(" %")
+    monkeypatch.setattr(Everyone, "estimate", real)
+    monkeypatch.setattr(Measuring, "measures", lambda self: (_ for _ in ()).throw(NoRandomLabel("none")))
     assert gather(campaign)["headline"].startswith("The error of the model cannot be estimated")
 
 
@@ -155,7 +166,8 @@ def test_before_the_first_label_and_with_estimated_propensities(tmp_path: Path) 
     with made:
         write_report(made, tmp_path / "report.html")
     text = Page((tmp_path / "report.html").read_text()).text
-    assert "Propensities were estimated, not recorded." in text and "Nobody has labelled yet." in text
+    assert "Be careful: it rests on the log alone, and the log's propensities were estimated." in text
+    assert "Nobody has labelled yet." in text
     assert "from 0 labels of 10" in text
 
 
@@ -165,7 +177,7 @@ def test_a_campaign_that_was_skipped_through_is_not_called_done(tables: Path, tm
         campaign.tell({row.id: "1" for row in rows}, by="ann")
         while rows := campaign.ask(25, by="eve"):
             campaign.tell({row.id: None for row in rows}, by="eve")
-        headline = write_report(campaign, tmp_path / "report.html")
+        headline = write_report(campaign, tmp_path / "report.html")["headline"]
     told = "from 5 labels of 30. No row is left: 395 were skipped, and 5 of 30 labels were given."
     assert headline.endswith(told)
     text = Page((tmp_path / "report.html").read_text()).text

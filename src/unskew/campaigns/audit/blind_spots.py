@@ -113,6 +113,27 @@ def blind_spots(
     return sorted(worse, key=lambda spot: -spot.gap)[:max_rules]
 
 
+def missing_from(
+    log: pl.DataFrame, pool: pl.DataFrame, kinds: Mapping[str, str], *, max_rules: int = 8, seed: int = 0
+) -> list[BlindSpot]:
+    """Regions in which a log of labelled rows has less than its share, given a pool that is a sample of everyone.
+
+    A spot's `rows` are rows of the pool, its `labels` rows of the log; its `reveal_rate` sets one against the other.
+
+    >>> pool = pl.DataFrame({"income": np.arange(1000)})
+    >>> [str(spot.rule) for spot in missing_from(pool.filter(pl.col("income") >= 300), pool, {"income": "number"})]
+    ['income < 300']
+    """
+    both = pl.concat([log.select(list(kinds)), pool.select(list(kinds))], how="vertical_relaxed")
+    found = blind_spots(both, kinds, np.arange(both.height) < log.height, max_rules=max_rules, seed=seed)
+    spots = []
+    for spot in found:
+        labels = int(spot.rule.mask(both[: log.height]).sum())
+        rows = spot.rows - labels
+        spots.append(BlindSpot(spot.rule, rows, labels, rows / pool.height, labels / log.height))
+    return spots
+
+
 def coverage(rules: Sequence[Rule], frame: pl.DataFrame, labelled: Bools) -> list[BlindSpot]:
     """The same regions in another frame or with other labels, such as a campaign's blind spots before and after."""
     total = max(int(labelled.sum()), 1)

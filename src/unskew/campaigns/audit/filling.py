@@ -1,20 +1,22 @@
 """How a campaign's labels fill the blind spots of its log."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from unskew.campaigns.audit.blind_spots import blind_spots
+from unskew.campaigns.audit.blind_spots import blind_spots, missing_from
+from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
+from unskew.data import nearly_all
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A blind spot of the log, counted in everyone (log and pool together), and the labels it has now.
+    """A blind spot of the log, counted in log and pool together, and the labels it has now.
 
-    `all_rows` is the number of rows of everyone, `all_log_labels` and `all_labels` the number of labels before and now.
+    `population_share` is its share of everyone, `all_log_labels` and `all_labels` are all labels before and now.
     """
 
     rule: str
@@ -22,7 +24,7 @@ class Filled:
     log_labels: int
     chosen: int
     drawn: int
-    all_rows: int
+    population_share: float
     all_log_labels: int
     all_labels: int
 
@@ -30,10 +32,6 @@ class Filled:
     def labels(self) -> int:
         """The number of its labels now."""
         return self.log_labels + self.chosen + self.drawn
-
-    @property
-    def population_share(self) -> float:
-        return self.rows / self.all_rows
 
     @property
     def share_before(self) -> float:
@@ -57,15 +55,19 @@ class Filled:
 
 
 class BlindSpots:
-    """The blind spots of a campaign's log, found once: they stay the same whatever is answered."""
+    """The blind spots of a campaign's log, found once: they stay the same whatever is answered.
 
-    def __init__(
-        self, log: pl.DataFrame, pool: pl.DataFrame, kinds: Mapping[str, str], label: str, *, most: int = 8
-    ) -> None:
-        self._known = log[label].is_not_null().to_numpy()
-        found = blind_spots(log, kinds, self._known, max_rules=most)
+    A log of labelled rows only is compared with the pool, which then stands for everyone. Otherwise log and pool do.
+    """
+
+    def __init__(self, log: pl.DataFrame, pool: pl.DataFrame, settings: Settings, *, most: int = 8) -> None:
+        self._known = log[settings.label].is_not_null().to_numpy()
+        self._only_labelled = settings.propensity is None and nearly_all(self._known)
+        if self._only_labelled:
+            found = missing_from(log.filter(self._known), pool, settings.kinds, max_rules=most)
+        else:
+            found = blind_spots(log, settings.kinds, self._known, max_rules=most)
         self._inside = [(str(s.rule).replace("_", " "), s.rule.mask(log), s.rule.mask(pool)) for s in found]
-        self._everyone = log.height + pool.height
 
     def filled(self, answered: Iterable[Row]) -> list[Filled]:
         """The spots, the largest gap in the log first, with the labels of these answers."""
@@ -81,7 +83,7 @@ class BlindSpots:
                 log_labels=int(log[self._known].sum()),
                 chosen=int(pool[chosen].sum()),
                 drawn=int(pool[drawn].sum()),
-                all_rows=self._everyone,
+                population_share=float((pool if self._only_labelled else np.concatenate((log, pool))).mean()),
                 all_log_labels=before,
                 all_labels=before + len(chosen) + len(drawn),
             )

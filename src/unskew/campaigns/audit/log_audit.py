@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unskew.campaigns.audit.blind_spots import BlindSpot, blind_spots
+from unskew.campaigns.audit.blind_spots import BlindSpot, blind_spots, missing_from
 from unskew.campaigns.tables.encoding import encoder, features
-from unskew.campaigns.tables.files import check_log, feature_columns, kinds, label_texts, read_table
-from unskew.data import LoggedData
+from unskew.campaigns.tables.files import check_log, check_pool, feature_columns, kinds, label_texts, read_table
+from unskew.data import LoggedData, nearly_all
 from unskew.errors import InputError
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone
@@ -18,6 +18,7 @@ from unskew.estimation.population import PopulationEstimate
 from unskew.models.bayes import BayesianLogistic
 from unskew.rows import Floats
 from unskew.sampling import weights
+from unskew.sampling.density_ratio import against_pool
 from unskew.sampling.diagnostics import Diagnostics, diagnose
 from unskew.sampling.propensity import estimated_log
 
@@ -26,6 +27,20 @@ MOST_ROWS = 20_000
 
 FEW = 10
 """With fewer labels of a class than this, no error is estimated."""
+
+
+@dataclass(frozen=True)
+class RelativeChances:
+    """Chances of a label, relative to those of the rows that were likeliest to have one (`density_ratio`).
+
+    `least`, `below_0_05` and `below_0_01` are over the pool: the least, and the shares of its rows below 0.05 and 0.01.
+    `effective_labels` is the number of equally weighted labels that would carry as much information.
+    """
+
+    least: float
+    below_0_05: float
+    below_0_01: float
+    effective_labels: float
 
 
 @dataclass(frozen=True)
@@ -43,13 +58,21 @@ class LogAudit:
         The other columns, except label, propensity and id, and why they are left out.
     modelled_rows : int
         The number of rows on which propensities and errors rest.
-    diagnostics : Diagnostics
-        Overlap, effective sample size, E[z/q0] = 1 and calibration.
+    only_labelled : bool
+        Whether (nearly) every row has a label and no propensity was named: the log shows only those who were picked.
+        Then nothing is known about everyone, and `naive` and `weighted` are None.
+    pool_rows : int or None
+        The number of rows of the pool with which such a log was compared.
+    diagnostics : Diagnostics or None
+        Overlap, effective sample size, E[z/q0] = 1 and calibration. None for a log of labelled rows only.
+    relative : RelativeChances or None
+        What a pool says about the propensities of such a log.
     apparent : PopulationEstimate
         The error, on rows like the labelled ones, of the naive model, which is fitted to the labels as they are.
-    naive, weighted : PopulationEstimate
+    naive, weighted : PopulationEstimate or None
         The errors on everyone of the naive model, and of the model fitted with weights 1/q0.
-    blind_spots : tuple of BlindSpot
+    blind_spots : tuple of BlindSpot or None
+        None where they cannot be known: rows without a label are missing from the log, and there is no pool.
     warnings : tuple of str
     """
 
@@ -59,11 +82,14 @@ class LogAudit:
     columns: dict[str, str]
     left_out: dict[str, str]
     modelled_rows: int
-    diagnostics: Diagnostics
+    only_labelled: bool
+    pool_rows: int | None
+    diagnostics: Diagnostics | None
+    relative: RelativeChances | None
     apparent: PopulationEstimate
-    naive: PopulationEstimate
-    weighted: PopulationEstimate
-    blind_spots: tuple[BlindSpot, ...]
+    naive: PopulationEstimate | None
+    weighted: PopulationEstimate | None
+    blind_spots: tuple[BlindSpot, ...] | None
     warnings: tuple[str, ...]
 
     @property
@@ -80,13 +106,16 @@ class LogAudit:
             "columns": self.columns,
             "left_out": self.left_out,
             "modelled_rows": self.modelled_rows,
-            "propensities": self.diagnostics.as_dict(),
+            "only_labelled": self.only_labelled,
+            "pool_rows": self.pool_rows,
+            "propensities": self.diagnostics and self.diagnostics.as_dict(),
+            "relative_propensities": self.relative and asdict(self.relative),
             "error": {
                 "naive_on_labelled_rows": asdict(self.apparent),
-                "naive_on_everyone": asdict(self.naive),
-                "weighted_on_everyone": asdict(self.weighted),
+                "naive_on_everyone": self.naive and asdict(self.naive),
+                "weighted_on_everyone": self.weighted and asdict(self.weighted),
             },
-            "blind_spots": [spot.as_dict() for spot in self.blind_spots],
+            "blind_spots": None if self.blind_spots is None else [spot.as_dict() for spot in self.blind_spots],
             "warnings": list(self.warnings),
         }
 
@@ -97,12 +126,16 @@ def audit_log(
     propensity: str | None = None,
     id: str | None = None,
     *,
+    pool: str | Path | pl.DataFrame | Any = None,
     seed: int = 0,
 ) -> LogAudit:
     """Examine a log: who has a label, who has none, and what that does to a model.
 
     The log is a file, or a Polars or pandas frame. Without a propensity column, propensities are estimated from the
     other columns. The audit is then right only if these columns hold everything that decided who was labelled.
+
+    A log in which (nearly) every row has a label shows only those who were picked. It is compared with `pool`, a sample
+    of everyone with the same columns. Without one, only the error on rows like the labelled ones is known.
 
     >>> rng = np.random.default_rng(0)
     >>> x, w = rng.normal(size=(2, 2000)); q0 = np.where(x > 0, 0.9, 0.1)
@@ -123,18 +156,28 @@ def audit_log(
             f"an audit needs {FEW} labels of each class; got {classes[few]} of {few!r}. Label more rows first."
         )
     labelled = texts.is_not_null().to_numpy()
-    spots = tuple(blind_spots(frame, learned, labelled, seed=seed))
-    sampled = frame if frame.height <= MOST_ROWS else frame.sample(MOST_ROWS, seed=seed)
-    X = features(encoder(frame, learned), sampled)
+    only_labelled = propensity is None and nearly_all(labelled)
+    everyone = None if pool is None else _pool(pool, frame, label, propensity, id, only_labelled)
+    sampled = _some(frame, seed)
+    columns = encoder(frame, learned)
+    X = features(columns, sampled)
     y = label_texts(sampled, label).to_numpy(allow_copy=True).astype(object)
-    if propensity is None:
-        data, _ = estimated_log(X, y, classes=np.array(pair, dtype=object), random_state=seed)
-    else:
-        q0 = sampled[propensity].cast(pl.Float64).to_numpy()
-        data = LoggedData(X, y, None, q0, classes=np.array(pair, dtype=object))
-    diagnostics = diagnose(data)
+    q0 = 1.0 if propensity is None else sampled[propensity].cast(pl.Float64).to_numpy()
+    data = LoggedData(X, y, None, q0, classes=np.array(pair, dtype=object), q0_estimated=propensity is None)
+    spots: list[BlindSpot] | None = None
+    relative = None
+    if everyone is not None:
+        spots = missing_from(frame.filter(labelled), everyone, learned, seed=seed)
+        relative = _relative(data, features(columns, _some(everyone, seed)), seed)
+    elif propensity is None and not only_labelled:
+        data, _ = estimated_log(X, y, classes=data.classes, random_state=seed)
+    diagnostics = None if only_labelled else diagnose(data)
+    if diagnostics is not None and (diagnostics.one_inside or not nearly_all(labelled)):
+        spots = blind_spots(frame, learned, labelled, seed=seed)
     naive = _everyone(data, np.ones(len(data.revealed_y)), seed)
-    weighted = _everyone(data, weights.normalise(weights.importance(data.revealed_q0)), seed)
+    weighted = None
+    if not only_labelled:
+        weighted = _everyone(data, weights.normalise(weights.importance(data.revealed_q0)), seed)
     found = LogAudit(
         rows=frame.height,
         labels=int(labelled.sum()),
@@ -142,14 +185,48 @@ def audit_log(
         columns={name: kind for name, kind in learned.items() if frame[name].n_unique() > 1},
         left_out=_left_out(frame, every, learned, {label, propensity, id}),
         modelled_rows=data.m,
+        only_labelled=only_labelled,
+        pool_rows=None if everyone is None else everyone.height,
         diagnostics=diagnostics,
+        relative=relative,
         apparent=naive.labelled_alone().estimate(),
-        naive=naive.estimate(),
-        weighted=weighted.estimate(),
-        blind_spots=spots,
+        naive=None if only_labelled else naive.estimate(),
+        weighted=None if weighted is None else weighted.estimate(),
+        blind_spots=None if spots is None else tuple(spots),
         warnings=(),
     )
     return replace(found, warnings=tuple(_warnings(found)))
+
+
+def _some(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """The rows that models see."""
+    return frame if frame.height <= MOST_ROWS else frame.sample(MOST_ROWS, seed=seed)
+
+
+def _pool(
+    pool: Any, log: pl.DataFrame, label: str, propensity: str | None, id: str | None, only_labelled: bool
+) -> pl.DataFrame:
+    """The pool with the log's columns. Only a log of labelled rows alone needs it."""
+    if not only_labelled:
+        has = "has rows without a label" if propensity is None else f"has its propensities in {propensity!r}"
+        raise InputError(f"a pool is for a log of labelled rows only, and this log {has}. Leave --pool out.")
+    if id is not None:
+        log = log.drop(id)
+    text = [name for name, dtype in log.schema.items() if dtype == pl.String]
+    read = read_table(pool, text=text, name="the pool")
+    return check_pool(log, read if id is None else read.drop(id, strict=False), label)
+
+
+def _relative(data: LoggedData, pool: Any, seed: int) -> RelativeChances:
+    """How much likelier some rows were to be picked than others."""
+    known, Q0 = against_pool(data, pool, random_state=seed)
+    q0 = Q0(pool)
+    return RelativeChances(
+        least=float(q0.min()),
+        below_0_05=float((q0 < 0.05).mean()),
+        below_0_01=float((q0 < 0.01).mean()),
+        effective_labels=weights.effective_sample_size(weights.importance(known.revealed_q0)),
+    )
 
 
 def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone:
@@ -159,11 +236,11 @@ def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone:
     held_out = model.held_out(data.revealed_X, data.revealed_y, v)
     return Everyone.judged(
         Design(data.z, data.q0),
-        model.margin(data.X),
+        model.log_odds(data.X),
         np.flatnonzero(data.z),
         data.revealed_y,
         held_out,
-        q0_estimated=data.q0_estimated,
+        log="estimated" if data.q0_estimated else "given",
     )
 
 
@@ -176,7 +253,42 @@ def _left_out(
 
 def _warnings(found: LogAudit) -> list[str]:
     """What a reader should not miss, in sentences."""
-    d, said = found.diagnostics, []
+    d = found.diagnostics
+    said = _of_labelled_rows(found) if d is None else _of_propensities(found, d)
+    said += [
+        f"There is no label at all where {spot.rule}. Weighting cannot help there; only new labels can."
+        for spot in found.blind_spots or ()
+        if not spot.labels
+    ]
+    if found.naive is not None and found.apparent.high < found.naive.low:
+        said.append(
+            f"The naive model looks better than it is: {100 * found.apparent.value:.1f} % wrong where there are "
+            f"labels, {100 * found.naive.value:.1f} % on everyone."
+        )
+    if found.modelled_rows < found.rows:
+        said.append(f"Propensities and errors rest on {found.modelled_rows:,} of {found.rows:,} rows, drawn at random.")
+    return said
+
+
+def _of_labelled_rows(found: LogAudit) -> list[str]:
+    """What a log of labelled rows only does not tell."""
+    every = "Every row" if found.labels == found.rows else f"Nearly every row ({found.labels:,} of {found.rows:,})"
+    said = [f"{every} has a label, so this log shows only those who were picked."]
+    if found.relative is None:
+        return [
+            f"{said[0]} Nothing in it says how a model does on the others. Give the rows without a label too, or a "
+            "sample of everyone with --pool. If nobody was left out, name a propensity column that is 1 in every row."
+        ]
+    said[0] += (
+        " It is compared with the pool, taken for a sample of everyone: this shows where labels are missing. How often "
+        "a model is wrong there, only labels of rows of the pool can tell."
+    )
+    return said
+
+
+def _of_propensities(found: LogAudit, d: Diagnostics) -> list[str]:
+    """What propensities, given or estimated, make of the results."""
+    said = []
     if d.q0_estimated:
         said.append(
             "No propensity column was named, so propensities were estimated. Results that rest on them hold only if "
@@ -187,6 +299,11 @@ def _warnings(found: LogAudit) -> list[str]:
             f"The mean of z/q0 should be 1 and is {d.mean_weight:.2f}, which chance does not explain: the propensities "
             "do not fit the log."
         )
+        if found.blind_spots is None:
+            said.append(
+                "By these propensities many more rows should have no label. It seems that they are missing from the "
+                "file. Give them too: without them, errors on everyone are wrong."
+            )
     if d.calibration_error > 2.0 * d.calibration_error_by_chance + 0.01:
         said.append(
             f"Propensities and reveal rates differ by {100 * d.calibration_error:.1f} points on average, where "
@@ -202,16 +319,4 @@ def _warnings(found: LogAudit) -> list[str]:
             f"After reweighting, {d.revealed:,} labels carry as much information as about {d.effective_labels:,.0f} "
             "drawn at random."
         )
-    said += [
-        f"There is no label at all where {spot.rule}. Weighting cannot help there; only new labels can."
-        for spot in found.blind_spots
-        if not spot.labels
-    ]
-    if found.apparent.high < found.naive.low:
-        said.append(
-            f"The naive model looks better than it is: {100 * found.apparent.value:.1f} % wrong where there are "
-            f"labels, {100 * found.naive.value:.1f} % on everyone."
-        )
-    if found.modelled_rows < found.rows:
-        said.append(f"Propensities and errors rest on {found.modelled_rows:,} of {found.rows:,} rows, drawn at random.")
     return said

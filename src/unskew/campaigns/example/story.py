@@ -11,8 +11,8 @@ from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.example import ID, LABEL, LOG, POOL, PROPENSITY, truth
 from unskew.estimation.population import PopulationEstimate
 
-BUDGET, ROUND, DRAWN = 300, 30, 0.25
-"""The number of labels, the number of rows in a round, and the share of labels drawn at random."""
+BUDGET, ROUND = 300, 30
+"""The number of labels, and the number of rows in a round."""
 
 PEOPLE = ("ann", "ben")
 SKIPPED = 0.04
@@ -37,7 +37,7 @@ def look() -> LogAudit:
 def begin(folder: Path, seed: int = 0) -> Campaign:
     """The campaign, before its first label."""
     return Campaign.create(
-        folder, log=LOG, pool=POOL, label=LABEL, propensity=PROPENSITY, id=ID, budget=BUDGET, drawn=DRAWN, seed=seed
+        folder, log=LOG, pool=POOL, label=LABEL, propensity=PROPENSITY, id=ID, budget=BUDGET, seed=seed
     )
 
 

@@ -69,7 +69,7 @@ def export(campaign: Campaign, folder: Path | str, *, overwrite: bool = False) -
                 Path(drafts, "model.onnx").write_bytes(content)
             table.write_parquet(Path(drafts, "ledger.parquet"))
             names = [name for name in FILES if Path(drafts, name).exists()]
-            beside = written([Path(drafts, name) for name in names], reason)
+            beside = written([Path(drafts, name) for name in names], reason, campaign.settings.decision)
             before = listed(out)
             outputs[NAME].put_text(beside + "".join(before))  # if this is interrupted, old and new files are listed
             for name, output in outputs.items():

@@ -4,6 +4,7 @@ skl2onnx assembles the parts and converts those of scikit-learn. Our own convers
 scikit-learn's imputer, which onnxruntime does not have in double precision.
 """
 
+import math
 from collections.abc import Collection
 from typing import Any
 
@@ -15,6 +16,7 @@ from skl2onnx.algebra import onnx_ops as ops
 from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
 from skl2onnx.proto import onnx_proto
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from unskew.campaigns.tables.encoding import MISSING, PlainColumns
@@ -50,14 +52,21 @@ def to_onnx(pipeline: Pipeline) -> bytes:
     >>> session.run(["label"], {"income": np.array([[2.5]]), "region": np.array([["north"]], dtype=object)})[0]
     array(['paid'], dtype=object)
     """
-    features, model = pipeline["features"], pipeline["model"]
+    features, decides = pipeline["features"], pipeline["model"]
+    own = isinstance(decides, FixedThresholdClassifier)  # a threshold of its own (`unskew.models.classifiers.deciding`)
+    model = decides.estimator_ if own else decides
     if not isinstance(model, BayesianLogistic):
         kind = type(model).__name__
         raise NotConvertible(f"only BayesianLogistic can be written as ONNX; got {kind}. Use the pipeline.")
     update_registered_converter(PlainColumns, "UnskewPlainColumns", _typed_already, _columns, parser=_columns_parser)
     update_registered_converter(
-        BayesianLogistic, "UnskewBayesianLogistic", _model_shapes, _model, options={"zipmap": [True, False, "columns"]}
+        BayesianLogistic,
+        "UnskewBayesianLogistic",
+        _model_shapes,
+        _model,
+        options={"zipmap": [True, False, "columns"], "threshold": None},
     )
+    threshold = math.log(decides.threshold / (1.0 - decides.threshold)) if own else 0.0
     kinds = features["columns"].kinds
     outputs = [_free(name, kinds) for name in ("label", "probabilities")]
     converted = convert_sklearn(
@@ -66,7 +75,7 @@ def to_onnx(pipeline: Pipeline) -> bytes:
         initial_types=[(name, _column_type(kind == "category")) for name, kind in kinds.items()],
         final_types=[(name, None) for name in outputs],
         target_opset=OPSET,
-        options={id(model): {"zipmap": False}},
+        options={id(model): {"zipmap": False, "threshold": threshold}},
         custom_conversion_functions={SimpleImputer: _imputer},
         custom_shape_calculators={SimpleImputer: _imputer_shape},
         doc_string=INPUTS,
@@ -157,11 +166,13 @@ def _model(scope: Any, operator: Any, container: Any) -> None:
     U = ops.OnnxMatMul(F, np.ascontiguousarray(inverse.T), **VERSION)  # Posterior.root, transposed
     variance = ops.OnnxReduceSumSquare(U, np.array([1]), keepdims=1, **VERSION)
     widened = ops.OnnxAdd(ops.OnnxMul(variance, np.array([np.pi / 8.0]), **VERSION), np.array([1.0]), **VERSION)
-    positive = ops.OnnxSigmoid(ops.OnnxDiv(mean, ops.OnnxSqrt(widened, **VERSION), **VERSION), **VERSION)
+    log_odds = ops.OnnxDiv(mean, ops.OnnxSqrt(widened, **VERSION), **VERSION)
+    positive = ops.OnnxSigmoid(log_odds, **VERSION)
     negative = ops.OnnxSub(np.array([1.0]), positive, **VERSION)
     both = {"output_names": [probabilities.full_name], **VERSION}
     ops.OnnxConcat(negative, positive, axis=1, **both).add_to(scope, container)
-    second = ops.OnnxCast(ops.OnnxGreaterOrEqual(mean, np.array([0.0]), **VERSION), to=INT64, **VERSION)
+    threshold = np.array([container.get_options(model)["threshold"]])
+    second = ops.OnnxCast(ops.OnnxGreaterOrEqual(log_odds, threshold, **VERSION), to=INT64, **VERSION)
     place = ops.OnnxReshape(second, np.array([-1]), **VERSION)
     named = {"output_names": [label.full_name], **VERSION}
     ops.OnnxGather(_classes(model), place, **named).add_to(scope, container)

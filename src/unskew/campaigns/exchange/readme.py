@@ -30,12 +30,14 @@ Everything that happened in the campaign, as a table. It holds data only.""",
 }
 
 
-def written(files: Sequence[Path], no_onnx: str | None) -> str:
-    """The text for these files; `no_onnx` is the reason if there is no `model.onnx`."""
+def written(files: Sequence[Path], no_onnx: str | None, decision: str | None = None) -> str:
+    """The text for these files; `no_onnx` says why there is no `model.onnx`, `decision` when a row is flagged."""
     here = [file.name for file in files]
     told = "".join(f"{name}\n{words}\n\n" for name, words in WORDS.items() if name in here)
     if no_onnx is not None:
         told += f"model.onnx, which would be the safe form of the model, is not here. {no_onnx}\n\n"
+    if decision is not None:
+        told += f"{decision} Both forms of the model decide so.\n\n"
     made_by = {module.__name__: module.__version__ for module in (unskew, sklearn, np, joblib)}
     versions = ", ".join(f"{name} {version}" for name, version in made_by.items())
     sums = "".join(f"{digest(file)}  {file.name}\n" for file in files)

@@ -25,23 +25,28 @@ from unskew.campaigns.learning.consent import check_agreed
 from unskew.campaigns.learning.prepared import Prepared
 from unskew.campaigns.ledger.events import PlannedRow
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.ledger.state import Row, RowStatus
+from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot
 from unskew.campaigns.tables.encoding import to_plain
 from unskew.data import signs
 from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
+from unskew.methods.loop import Method
 from unskew.methods.pool import PoolMethod
+from unskew.methods.prospect import Prospect
 from unskew.methods.registry import POOL_METHODS, method_named, source_digest
 from unskew.methods.rounds import DRAWN, PoolRound
+from unskew.methods.stopping import prospect
+from unskew.sampling.draws import stand_for
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A round to be: its rows as the ledger keeps them, the number of rows it drew from, and the model that chose."""
+    """A round to be: its rows as the ledger keeps them, what they were drawn from, and the model that chose."""
 
     rows: list[PlannedRow]
     rest: int
+    spread: float
     model: str
 
 
@@ -105,9 +110,9 @@ class Fitting:
 
         def start() -> PoolMethod:
             method = self._kind(random_state=self.settings.seed)
-            method.drawn = self.settings.drawn
+            method.drawn, method.costs = self.settings.drawn, self.settings.costs
             with threadpool_limits(1):  # sums in one order, whatever the number of cores
-                method.start_checked(self._prepared.log, self._prepared.pool)
+                method.start_checked(self._prepared.log, self._prepared.pool, self._prepared.pool_rule)
             return method
 
         return self._cache.method("start", start)
@@ -132,6 +137,7 @@ class Fitting:
             p=np.array([row.probability for row in answered], dtype=np.float64),
             drawn=np.array([row.reason == DRAWN for row in answered], dtype=bool),
             rest=0,
+            spread=0.0,
             y=signs(labels, self._prepared.log.classes),
         )
 
@@ -143,7 +149,7 @@ class Fitting:
         left = np.setdiff1d(np.arange(len(method.pool_)), np.array(asked, dtype=np.int64), assume_unique=True)
         with threadpool_limits(1):
             batch = method.pick(left, min(k, len(left)))
-        return Plan(self._planned(batch), batch.rest, name)
+        return Plan(self._planned(batch), batch.rest, batch.spread, name)
 
     def _planned(self, batch: PoolRound) -> list[PlannedRow]:
         """The rows of a round as the ledger keeps them."""
@@ -172,40 +178,65 @@ class Fitting:
         labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)
         return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
 
-    def error(self, answered: Sequence[Row], rows: Sequence[Row], *, measure: str = "error") -> PopulationEstimate:
-        """A measure of the model after these answers on the population; `rows` are all that were asked for.
+    def error(self, asked: Snapshot, *, measure: str = "error") -> PopulationEstimate:
+        """A measure of the model after these answers on the population.
 
         Raises `NoRandomLabel` where nothing was revealed in the log and no drawn row was answered.
         """
-        name, method = self.fitted(answered)
-        with self._lock:
-            if self._judged is None or self._judged[0] != name:
-                with threadpool_limits(1):
+        return self.everyone(asked).estimate(measure)
+
+    def prospect(self, answered: Sequence[Row]) -> Prospect | None:
+        """What the next labels are expected to gain; None if there are too few labels, or a method that cannot tell."""
+        method = self.method(answered)
+        if type(method).belief is Method.belief:
+            return None
+        with threadpool_limits(1):
+            found = prospect(method, self._started)
+        return found if found is not None and found.labels else None
+
+    def everyone(self, asked: Snapshot, *, whole: bool = False) -> Everyone:
+        """Every row of log and pool as judged by the model after these answers, and how their labels came about.
+
+        In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
+        """
+        name, method = self.fitted(asked.answered)
+        with self._lock, threadpool_limits(1):
+            if whole:
+                everyone = method.everyone(whole=True)
+            else:
+                if self._judged is None or self._judged[0] != name:
                     self._judged = name, method.everyone()
-            everyone = self._judged[1]
+                everyone = self._judged[1]
         log = method.log_
-        design = Design(log.z, log.q0, len(method.pool_), picked_by_round(rows))
-        return replace(everyone, design=design).estimate(measure)
+        design = Design(log.z, log.q0, len(method.pool_), picked_by_round(asked))
+        return replace(everyone, design=design)
 
 
-def picked_by_round(asked: Sequence[Row]) -> tuple[Picked, ...]:
+def picked_by_round(asked: Snapshot) -> tuple[Picked, ...]:
     """The rounds as the estimate's design sees them; rows skipped or not answered yet count as lost.
 
     A row is lost by chance, as far as its label goes: somebody who skips rows of one class more often than rows of the
     other biases any estimate.
     """
-    places: dict[int, tuple[list[int], list[int]]] = {}
-    lost: dict[int, list[int]] = {}
-    for row in asked:
-        kind = int(row.reason == DRAWN)
-        places.setdefault(row.round, ([], []))
-        lost.setdefault(row.round, [0, 0])
-        if row.status == RowStatus.ANSWERED:
-            places[row.round][kind].append(row.place)
-        else:
-            lost[row.round][kind] += 1
-    rounds = []
-    for number in sorted(places):
-        chosen, drawn = (np.array(kind, dtype=np.int64) for kind in places[number])
-        rounds.append(Picked(chosen, drawn, *lost[number]))
-    return tuple(rounds)
+    rounds: dict[int, list[Row]] = {}
+    for row in asked.rows:
+        rounds.setdefault(row.round, []).append(row)
+    return tuple(_picked(rounds[number], asked.spreads[number - 1]) for number in sorted(rounds))
+
+
+def _picked(rows: list[Row], spread: float | None) -> Picked:
+    """One round. If no spread was recorded, it drew evenly, and every row with the same chance."""
+    chosen, drawn = ([row for row in rows if (row.reason == DRAWN) == kind] for kind in (False, True))
+    known = [[row.status == RowStatus.ANSWERED for row in kind] for kind in (chosen, drawn)]
+    places = [np.array([row.place for row in kind], dtype=np.int64) for kind in (chosen, drawn)]
+    p = np.array([row.probability for row in drawn], dtype=np.float64)
+    each = 1.0 / p if spread is None else stand_for(p)
+    answered = [np.array(which, dtype=bool) for which in known]
+    return Picked(
+        places[0][answered[0]],
+        places[1][answered[1]],
+        each[answered[1]],
+        int((~answered[0]).sum()),
+        int((~answered[1]).sum()),
+        spread,
+    )

@@ -18,7 +18,9 @@ from unskew.campaigns.tables.parquet import check_parquet
 from unskew.data import LoggedData
 from unskew.pools import Pool
 from unskew.rows import Rows, as_rows
-from unskew.sampling.propensity import estimate
+from unskew.sampling.density_ratio import FITTED_ROWS, density_ratio
+from unskew.sampling.policies import Policy
+from unskew.sampling.propensity import EstimatedPropensities, estimate
 
 CHUNK = 100_000
 """The number of rows of the pool that are turned into features at a time."""
@@ -51,6 +53,7 @@ class Prepared:
 
     def __init__(self, folder: Folder, settings: Settings, cache: Cache) -> None:
         self.folder, self.settings, self._cache = folder, settings, cache
+        self._found: EstimatedPropensities | None = None
 
     @cached_property
     def log_frame(self) -> pl.DataFrame:
@@ -78,21 +81,44 @@ class Prepared:
 
     @cached_property
     def log(self) -> LoggedData:
-        """The log as a method takes it; propensities that were not recorded are estimated."""
+        """The log as a method takes it; propensities that were not recorded are estimated (`pool_rule`)."""
         frame, settings = self.log_frame, self.settings
         X = as_rows(features(self.encoder, frame), name="the log")
         y = np.array(label_texts(frame, settings.label).to_list(), dtype=object)
         classes = np.array(settings.classes)
         if settings.propensity is not None:
             return LoggedData(X, y, q0=frame[settings.propensity].to_numpy(), classes=classes)
-        revealed = np.array([label is not None for label in y])
+        bare = LoggedData(X, y, classes=classes, q0_estimated=True)
 
         def make(path: Path) -> None:
-            with threadpool_limits(1):  # sums in one order, whatever the number of cores
-                save(path, estimate(X, revealed, random_state=np.random.default_rng([settings.seed, 0])).q0)
+            save(path, self._estimated(bare).q0)
 
-        q0 = self._cache.array("propensities", (len(y),), make)
+        q0 = self._cache.array("propensities", (bare.m,), make)
         return LoggedData(X, y, q0=np.array(q0), classes=classes, q0_estimated=True)
+
+    @property
+    def pool_rule(self) -> Policy | None:
+        """Q0 for the pool's rows if the log holds labelled rows only: its own propensities do not tell them."""
+        return self._estimated(self.log).Q0 if self.log.only_labelled else None
+
+    def _estimated(self, log: LoggedData) -> EstimatedPropensities:
+        """The same each time. A log of labelled rows only is compared with the pool."""
+        if self._found is None:
+            rng = np.random.default_rng([self.settings.seed, 0])
+            with threadpool_limits(1):  # sums in one order, whatever the number of cores
+                if log.only_labelled:
+                    self._found = density_ratio(log.X, self._some_of_the_pool(), random_state=rng)
+                else:
+                    self._found = estimate(log.X, log.z, random_state=rng)
+        return self._found
+
+    def _some_of_the_pool(self) -> Rows:
+        """As many rows of the pool as a density ratio needs, drawn at random."""
+        frame = self.pool_frame
+        if frame.height > FITTED_ROWS:
+            rng = np.random.default_rng([self.settings.seed, 0])
+            frame = frame[np.sort(rng.choice(frame.height, FITTED_ROWS, replace=False))]
+        return as_rows(features(self.encoder, frame), name="the pool")
 
     @cached_property
     def pool(self) -> LazyPool:

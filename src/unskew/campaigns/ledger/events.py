@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from unskew.errors import StoreError
+from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
     from unskew.estimation.population import PopulationEstimate
@@ -104,22 +105,28 @@ class Started(Event):
 
 @dataclass(frozen=True, slots=True)
 class Planned(Event):
-    """A round was planned. Its drawn rows came from `rest` rows; `model` is the digest of the model that chose."""
+    """A round was planned. Its drawn rows came from `rest` rows; `model` is the digest of the model that chose.
+
+    `spread` is the variance that one draw was expected to leave (`unskew.sampling.draws`). It is None in rounds that
+    versions before 0.4.0 planned: those drew evenly, and `probability` is then the share of the rest that was drawn.
+    """
 
     kind = "planned"
     round: int
     rows: tuple[PlannedRow, ...]
     rest: int
     model: str = ""
+    spread: float | None = None
 
     def as_body(self) -> dict[str, Any]:
         rows = [row.as_record() for row in self.rows]
-        return {"round": self.round, "rows": rows, "rest": self.rest, "model": self.model}
+        body = {"round": self.round, "rows": rows, "rest": self.rest, "model": self.model}
+        return body if self.spread is None else {**body, "spread": self.spread}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Self:
         rows = tuple(PlannedRow.from_record(row) for row in body["rows"])
-        return cls(body["round"], rows, body["rest"], body.get("model", ""))
+        return cls(body["round"], rows, body["rest"], body.get("model", ""), body.get("spread"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +191,28 @@ class Undone(Event):
 
 @dataclass(frozen=True, slots=True)
 class Closed(Event):
-    """A round is complete. `error` is estimated from all `labels` so far; None if none came at random."""
+    """A round is complete. `error` is estimated from all `labels` so far; None if none came at random.
+
+    `prospect` is what the next labels are expected to gain; None if there are too few to say. Versions before 0.4.0 did
+    not record it.
+    """
 
     kind = "closed"
     round: int
     labels: int
     error: "PopulationEstimate | None" = None
+    prospect: Prospect | None = None
 
     def as_body(self) -> dict[str, Any]:
-        return {"round": self.round, "labels": self.labels, "error": estimate_as_record(self.error)}
+        ahead = None if self.prospect is None else asdict(self.prospect)
+        body = {"round": self.round, "labels": self.labels, "error": estimate_as_record(self.error)}
+        return {**body, "prospect": ahead}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Self:
-        return cls(body["round"], body["labels"], estimate_from_record(body.get("error")))
+        ahead = body.get("prospect")
+        known = None if ahead is None else Prospect(**{each.name: ahead[each.name] for each in fields(Prospect)})
+        return cls(body["round"], body["labels"], estimate_from_record(body.get("error")), known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +263,15 @@ def estimate_from_record(record: Mapping[str, Any] | None) -> "PopulationEstimat
     """The estimate in an event; keys that this version does not know are ignored.
 
     >>> known = {"value": 0.1, "low": 0.05, "high": 0.2, "standard_error": 0.03, "level": 0.95, "measure": "error",
-    ...          "estimator": "dr", "interval": "wald", "labels": 40, "effective_sample_size": 31.0}
+    ...          "labels": 40, "effective_sample_size": 31.0, "draw": [0.1, 0.05, 0.2]}
     >>> estimate_from_record({**known, "colour": "red"}).high
     0.2
     """
     if record is None:
         return None
-    from unskew.estimation.population import PopulationEstimate  # NumPy and SciPy take a moment to import
+    from unskew.estimation.population import PopulationEstimate, Side  # NumPy and SciPy take a moment to import
 
     known = {each.name: record[each.name] for each in fields(PopulationEstimate) if each.name in record}
+    for name in ("log", "draw"):
+        known[name] = None if known.get(name) is None else Side(*known[name])
     return PopulationEstimate(**known)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from unskew.estimation.costs import Costs
+
 LONGEST = 1e9
 """In seconds, longer than any lease."""
 
@@ -22,6 +24,8 @@ class Settings:
         The number of labels that may be bought.
     drawn : float
         The share of the labels spent on rows drawn at random.
+    cost_false_positive, cost_false_negative : float
+        What a false alarm and a missed positive cost. Versions before 0.4.0 knew no costs: both are 1.
     lease_seconds : float
         For how long a row is kept for the person who asked for it.
     seed : int
@@ -51,6 +55,8 @@ class Settings:
     method: str = "Unskew"
     budget: int = 0
     drawn: float = 0.1
+    cost_false_positive: float = 1.0
+    cost_false_negative: float = 1.0
     lease_seconds: float = 1800.0
     seed: int = 0
     label: str = ""
@@ -63,6 +69,16 @@ class Settings:
     log_sha256: str = ""
     pool_rows: int = 0
     pool_sha256: str = ""
+
+    @property
+    def costs(self) -> Costs:
+        """What wrong decisions cost."""
+        return Costs(self.cost_false_positive, self.cost_false_negative)
+
+    @property
+    def decision(self) -> str | None:
+        """From what probability on a row is flagged, in one sentence; None if all errors cost the same."""
+        return None if self.costs.equal else self.costs.told(self.classes[1])
 
     def as_record(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -83,6 +99,7 @@ class Settings:
         for name, value in known.items():
             if not _like(getattr(usual, name), value):
                 raise ValueError(f"{name} cannot be {value!r:.40}")
+        Costs(*(known.get(name, 1.0) for name in ("cost_false_positive", "cost_false_negative")))  # is it possible?
         known["classes"] = tuple(known.get("classes", ()))
         return cls(**known)
 

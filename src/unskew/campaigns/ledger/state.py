@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from unskew.campaigns.ledger.events import (
     Answered,
@@ -25,6 +25,7 @@ from unskew.campaigns.ledger.events import (
 )
 from unskew.campaigns.ledger.pace import Pace
 from unskew.errors import StoreError
+from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
     from unskew.estimation.population import PopulationEstimate
@@ -108,16 +109,28 @@ class Row:
 
 @dataclass(slots=True)
 class Batch:
-    """A round: the ids of its rows in the order they were picked, and the number of rows it drew from."""
+    """A round: the ids of its rows in the order they were picked, and what they were drawn from (`Planned`)."""
 
     number: int
     ids: list[str]
     rest: int
+    spread: float | None
     model: str
     at: str
     closed: Closed | None = None
     """The event that closed it. None again once one of its rows is answered, skipped or taken back: then it has to be
     closed again."""
+
+
+class Snapshot(NamedTuple):
+    """What was asked and answered at one moment."""
+
+    answered: list[Row]
+    """Answered rows, in the order they were planned."""
+    rows: list[Row]
+    """All rows that were asked for."""
+    spreads: list[float | None]
+    """The spread of a draw in each round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +165,7 @@ class State:
     skipped: int = 0
     """The number of rows skipped."""
     errors: "dict[int, PopulationEstimate]" = field(default_factory=dict)
+    prospect: Prospect | None = None
     """The estimated error by the number of labels it was estimated from, fewest first; 0 is the log alone."""
     corrections: Counter[str] = field(default_factory=Counter)
     """The number of answers that each person replaced."""
@@ -210,7 +224,7 @@ class State:
         for planned in event.rows:
             self._put(Row(planned, event.round))
         ids = [planned.id for planned in event.rows]
-        self.batches.append(Batch(event.round, ids, event.rest, event.model, recorded.at))
+        self.batches.append(Batch(event.round, ids, event.rest, event.spread, event.model, recorded.at))
 
     def _leased(self, recorded: Recorded, event: Leased) -> None:
         for id in event.ids:
@@ -237,6 +251,7 @@ class State:
     def _closed(self, _: Recorded, event: Closed) -> None:
         self.batches[event.round - 1].closed = event
         self._estimated(event.labels, event.error)
+        self.prospect = event.prospect
 
     def _invited(self, _: Recorded, event: Invited) -> None:
         self.people[event.name] = Person(event.name, event.role, event.token_sha256)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import RowStatus, State
 from unskew.campaigns.ledger.work import Work, work_of
+from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
     from unskew.estimation.population import PopulationEstimate
@@ -18,8 +19,9 @@ class Status:
 
     `spent` labels of `budget` have been given. `open` rows have been asked for and not answered: they are `waiting`
     for somebody, `leased` to somebody, or `expired`, and then go to the next person who asks. `left` more rows may be
-    planned. `error` is the latest estimate: made when a round closed, before that from the log alone. It is None while
-    no label was drawn at random.
+    planned. `decision` says from what probability on a row is flagged, if errors differ in what they cost. `error` is
+    the latest estimate: made when a round closed, before that from the log alone. It is None while no label was drawn
+    at random. `prospect` is what the next labels were then expected to gain, if that could be said.
     """
 
     method: str
@@ -36,7 +38,9 @@ class Status:
     log_rows: int
     pool_rows: int
     classes: list[str]
+    decision: str | None
     error: "PopulationEstimate | None"
+    prospect: Prospect | None
     annotators: dict[str, Work]
 
     @property
@@ -76,7 +80,9 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
         log_rows=settings.log_rows,
         pool_rows=settings.pool_rows,
         classes=list(settings.classes),
+        decision=settings.decision,
         error=next(reversed(state.errors.values()), None),
+        prospect=state.prospect,
         annotators=work_of(state, now),
     )
 

@@ -1,8 +1,18 @@
-"""The error on everyone by the number of labels, as a picture for a page."""
+"""Pictures for a page: the error on everyone by the number of labels, recall and precision over thresholds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from unskew.rows import Floats
+
+if TYPE_CHECKING:
+    from unskew.estimation.everyone import AtThreshold
+
+COLOURS = ("#0b6e75", "#6a4a8c")
 
 
 class ChartPoint(NamedTuple):
@@ -20,22 +30,67 @@ def error_chart(points: Sequence[ChartPoint], budget: int, *, narrow: bool = Fal
     >>> error_chart([ChartPoint(0, 33, 17, 49), ChartPoint(20, 20, 11, 30)], 100).startswith("<svg ")
     True
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    name = "narrow" if narrow else "wide"
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif", "font.size": 10.0}):
-        figure = Figure(figsize=(3.9, 3.1) if narrow else (8.2, 3.4), layout="constrained")
-        axes = figure.subplots()
+    with _drawn("narrow" if narrow else "wide", narrow) as (axes, picture):
         labels = [point.labels for point in points]
         low, high = [point.low for point in points], [point.high for point in points]
-        axes.fill_between(labels, low, high, color="#0b6e75", alpha=0.14, linewidth=0)
-        axes.vlines(labels, low, high, color="#0b6e75", alpha=0.45, linewidth=1.0)
-        axes.plot(labels, [point.value for point in points], color="#0b6e75", linewidth=2.0, marker="o", markersize=4.5)
+        axes.fill_between(labels, low, high, color=COLOURS[0], alpha=0.14, linewidth=0)
+        axes.vlines(labels, low, high, color=COLOURS[0], alpha=0.45, linewidth=1.0)
+        axes.plot(
+            labels, [point.value for point in points], color=COLOURS[0], linewidth=2.0, marker="o", markersize=4.5
+        )
         axes.set_xlim(-0.02 * budget, 1.02 * max(budget, labels[-1]))
         axes.set_ylim(0, min(100.0, 1.08 * max(high)))
         axes.set_xlabel("labels spent", color="#566473")
         axes.set_ylabel("error on everyone, %", color="#566473")
+    return picture[0]
+
+
+def threshold_chart(points: Sequence["AtThreshold"], decided: float, *, narrow: bool = False) -> str:
+    """Recall and precision over thresholds, with their intervals, as SVG; a line marks the threshold that `decided`.
+
+    >>> from unskew.estimation.everyone import AtThreshold
+    >>> from unskew.estimation.population import Side
+    >>> threshold_chart([AtThreshold(0.1, Side(0.9, 0.8, 1.0), None)], 0.5).startswith("<svg ")
+    True
+    """
+    with _drawn("thresholds, narrow" if narrow else "thresholds, wide", narrow) as (axes, picture):
+        for colour, dashes, name in ((COLOURS[0], "-", "recall"), (COLOURS[1], "--", "precision")):
+            some = [(at.threshold, *side) for at in points if (side := getattr(at, name)) is not None]
+            at, value, low, high = 100.0 * np.array(some).reshape(-1, 4).T
+            axes.fill_between(at, low, high, color=colour, alpha=0.14, linewidth=0)
+            axes.plot(at, value, dashes, color=colour, linewidth=2.0, label=name)
+        axes.axvline(100 * decided, color="#566473", linewidth=1.0, linestyle=":")
+        axes.set_xscale("function", functions=(_logit, _expit))
+        ticks = (1, 10, 50, 90, 99) if narrow else (1, 3, 10, 25, 50, 75, 90, 97, 99)
+        axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
+        axes.set_xlim(1, 99)
+        axes.set_ylim(0, 100)
+        axes.set_xlabel("flagged from this probability on, %", color="#566473")
+        axes.set_ylabel("on everyone, %", color="#566473")
+        axes.legend(frameon=False, labelcolor="#566473", ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    return picture[0]
+
+
+def _logit(percent: Floats) -> Floats:
+    p = np.clip(percent / 100.0, 1e-6, 1.0 - 1e-6)
+    return np.asarray(np.log(p / (1.0 - p)))
+
+
+def _expit(x: Floats) -> Floats:
+    return np.asarray(100.0 / (1.0 + np.exp(-x)))
+
+
+@contextmanager
+def _drawn(name: str, narrow: bool) -> Iterator[tuple[Any, list[str]]]:
+    """Axes to draw on, and a list that then holds the SVG; `name` makes the names in it unlike those of others."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    picture: list[str] = []
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif", "font.size": 10.0}):
+        figure = Figure(figsize=(3.9, 3.1) if narrow else (8.2, 3.4), layout="constrained")
+        axes = figure.subplots()
+        yield axes, picture
         axes.tick_params(colors="#566473", length=0)
         axes.grid(axis="y", color="#dde2e7", linewidth=0.8)
         axes.set_axisbelow(True)
@@ -44,5 +99,5 @@ def error_chart(points: Sequence[ChartPoint], budget: int, *, narrow: bool = Fal
         text = StringIO()
         unsaid = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(text, format="svg", transparent=True, metadata=unsaid)
-    picture = text.getvalue()
-    return picture[picture.index("<svg") :].strip()
+    svg = text.getvalue()
+    picture.append(svg[svg.index("<svg") :].strip())

@@ -2,7 +2,6 @@
 
 import platform
 from collections import Counter
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -17,19 +16,19 @@ import unskew
 from unskew.campaigns.audit.filling import BlindSpots
 from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.ledger.work import Work
-from unskew.campaigns.report.chart import ChartPoint, error_chart
-from unskew.errors import EmptyMeasure, NoRandomLabel
+from unskew.campaigns.measuring import Measuring
+from unskew.campaigns.report.chart import ChartPoint, error_chart, threshold_chart
+from unskew.errors import NoRandomLabel
 from unskew.estimation.population import PopulationEstimate
+from unskew.estimation.sentences import MEASURES, ahead, amount, beside, percent, sources, uncomputable, wrong
 from unskew.methods.registry import REGISTRY
 from unskew.pages import rendered
 from unskew.sampling.diagnostics import diagnose
 from unskew.writing import Output, page_of
 
 COMMAND = "unskew report"
-MEASURES = {
-    "precision": "precision: share of predicted “{positive}” that are right",
-    "recall": "recall: share of actual “{positive}” found",
-}
+SHOWN = ("error", "precision", "recall", "f1", "balanced_error", "auc")
+"""The measures in the table."""
 
 
 def page(path: Path, *, overwrite: bool = False) -> Output:
@@ -37,12 +36,12 @@ def page(path: Path, *, overwrite: bool = False) -> Output:
     return Output(path, COMMAND, page_of(COMMAND), overwrite)
 
 
-def write_report(campaign: Campaign, path: Path, *, overwrite: bool = False) -> str:
-    """Write the page, whole or not at all, and return its headline."""
+def write_report(campaign: Campaign, path: Path, *, overwrite: bool = False) -> dict[str, Any]:
+    """Write the page, whole or not at all, and return the facts on it (`gather`)."""
     output = page(path, overwrite=overwrite)
     facts = gather(campaign)
     output.put_text(render(facts))
-    return str(facts["headline"])
+    return facts
 
 
 def render(facts: dict[str, Any]) -> str:
@@ -53,20 +52,27 @@ def render(facts: dict[str, Any]) -> str:
 def gather(campaign: Campaign) -> dict[str, Any]:
     """All facts on the page. The same ledger gives the same page."""
     state, settings, status = campaign.state, campaign.settings, campaign.status()
-    answered = state.answered()
-    history, now = dict(campaign.history()), _error(campaign)
+    answered, log = state.answered(), campaign.method().log_
+    measuring = campaign.measuring()
+    measures = _measures(measuring)
+    history, now = dict(campaign.history()), measures.get("error")
     before = history.get(0)
     if now is not None:
         history[state.spent] = now
     points = [_point(labels, found) for labels, found in sorted(history.items())]
-    spots = BlindSpots(campaign.log_frame, campaign.pool_frame, settings.kinds, settings.label).filled(answered)
+    spots = BlindSpots(campaign.log_frame, campaign.pool_frame, settings).filled(answered)
     told = [headline(now, state.spent, state.budget), status.ended]
     return {
         "name": campaign.name,
         "headline": " ".join(filter(None, told)),
+        "error": now,
+        "beside": [one for one in (beside(now, settings.classes), sources(now)) if one] if now else [],
+        "caution": now is not None and (now.q0_estimated or (now.log is not None and now.log_share == 0.0)),
+        "ahead": ahead(measuring.ahead(status.left + status.open)),
         "before": before and _percent(before),
         "now": now and _percent(now),
-        "measures": _measures(campaign, now),
+        "prospect": status.prospect,
+        "measures": [*_rows(measures, settings.classes), *(_cost(campaign) if now and settings.decision else [])],
         "spent": state.spent,
         "budget": state.budget,
         "skipped": state.skipped,
@@ -75,11 +81,14 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "closed": status.closed,
         "charts": [error_chart(points, state.budget, narrow=narrow) for narrow in (False, True)] if points else [],
         "points": points,
+        "decision": settings.decision,
+        "thresholds": _thresholds(campaign) if now is not None else [],
         "reasons": Counter(row.reason for row in answered),
         "spots": spots,
         "most": 100 * max([0.01, *(max(s.population_share, s.share_before, s.share_now) for s in spots)]),
         "workers": [_worker(name, work, settings.classes) for name, work in by_labels(status.annotators)],
-        "log": asdict(diagnose(campaign.method().log_)),
+        "log": asdict(diagnose(log)),
+        "only_labelled": log.only_labelled,
         "settings": settings,
         "of_package": settings.method in REGISTRY,
         "model": campaign.digest(),
@@ -92,35 +101,45 @@ def gather(campaign: Campaign) -> dict[str, Any]:
 def headline(now: PopulationEstimate | None, spent: int, budget: int) -> str:
     """The result in one sentence.
 
-    >>> found = PopulationEstimate(0.117, 0.061, 0.188, 0.03, 0.95, "error", "dr", "wald", 900, 140.0)
+    >>> found = PopulationEstimate(0.117, 0.061, 0.188, 0.03, 0.95, "error", 900, 140.0)
     >>> headline(found, 300, 500)
-    'The model is wrong on 12 % of everyone, 95 % interval 6 to 19 %, from 300 labels of 500.'
+    'The model is wrong on 11.7 % of everyone, 95 % interval 6.1 to 18.8 %, from 300 labels of 500.'
     """
     if now is None:
         return f"The error of the model cannot be estimated: none of {spent} labels of {budget} was drawn at random."
-    value, low, high = (f"{100 * share:.0f}" for share in (now.value, now.low, now.high))
-    return (
-        f"The model is wrong on {value} % of everyone, {100 * now.level:g} % interval {low} to {high} %, "
-        f"from {spent} label{'s' if spent != 1 else ''} of {budget}."
-    )
+    return f"The model is {wrong(now)}, from {spent} label{'s' if spent != 1 else ''} of {budget}."
 
 
-def _error(campaign: Campaign) -> PopulationEstimate | None:
+def _measures(measuring: Measuring) -> dict[str, PopulationEstimate | None]:
     try:
-        return campaign.error()
+        return measuring.measures()
     except NoRandomLabel:
-        return None
+        return {}
 
 
-def _measures(campaign: Campaign, now: PopulationEstimate | None) -> list[tuple[str, dict[str, str]]]:
-    if now is None:
-        return []
-    positive = campaign.settings.classes[1]
-    found = [("error: share of everyone it gets wrong", _percent(now))]
-    for measure, words in MEASURES.items():
-        with suppress(EmptyMeasure):  # no row is predicted to be of the class, or none is
-            found.append((words.format(positive=positive), _percent(campaign.error(measure))))
-    return found
+def _rows(measures: dict[str, PopulationEstimate | None], classes: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """For each measure its name in words, its value and its interval; or, where it has none, why."""
+    rows = []
+    for name in SHOWN if measures else ():
+        found, words = measures[name], MEASURES[name].format(positive=classes[1], negative=classes[0])
+        if found is None:
+            rows.append((words, uncomputable(name), ""))
+        else:
+            low, high = amount(found.low, name).removesuffix(" %"), amount(found.high, name)
+            rows.append((words, amount(found.value, name), f"{low} to {high}"))
+    return rows
+
+
+def _cost(campaign: Campaign) -> list[tuple[str, str, str]]:
+    found = campaign.error("cost")
+    value, low, high = (f"{100 * share:.1f}" for share in (found.value, found.low, found.high))
+    return [("cost of 100 rows, on average", value, f"{low} to {high}")]
+
+
+def _thresholds(campaign: Campaign) -> list[str]:
+    """Recall and precision over thresholds, for a wide page and for a phone."""
+    found, decided = campaign.everyone().over_thresholds(), campaign.settings.costs.threshold
+    return [threshold_chart(found, decided, narrow=narrow) for narrow in (False, True)]
 
 
 def _point(labels: int, found: PopulationEstimate) -> ChartPoint:
@@ -129,7 +148,7 @@ def _point(labels: int, found: PopulationEstimate) -> ChartPoint:
 
 def _percent(found: PopulationEstimate) -> dict[str, str]:
     shares = {"value": found.value, "low": found.low, "high": found.high}
-    told = {name: f"{100 * share:.1f}" for name, share in shares.items()}
+    told = {name: percent(share) for name, share in shares.items()}
     return {**told, "level": f"{100 * found.level:g}", "worth": f"{found.effective_sample_size:.0f}"}
 
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from unskew.estimation.costs import EQUAL, Costs
 from unskew.methods.learner import Learner
 from unskew.methods.pool import PoolMethod
+from unskew.methods.rounds import SHARE
 
 
 class Unskew(Learner, PoolMethod):
@@ -19,18 +21,23 @@ class Unskew(Learner, PoolMethod):
     that the sign of the margin is wrong, times the share of the margin's variance that the label removes
     (`unskew.models.belief`). Rows are chosen one after the other, each as if the earlier ones were already labelled. So
     labels go where many rows are in doubt, including the log's blind spots, and a batch is not k copies of one row. A
-    share `drawn` of all labels goes to rows drawn at random from the others; before the first label, all of them do.
+    share `drawn` of all labels goes to rows drawn at random from the others, in proportion to doubt: where the model is
+    more likely to be wrong, a row is more likely to be drawn. Before the first label, all rows are drawn, evenly.
 
     Labels are weighted by the tempered mixture of log and rounds (`weights.thinness`). Where the log reveals many
     labels, a single label counts less; where it reveals few, each label stands for more rows of the population.
 
-    Every row comes with the probability with which it was asked for: 1 if it was chosen, the probability of the draw if
-    it was drawn. Error estimates for the whole population are based on these probabilities.
+    Every row comes with the probability with which it was asked for: 1 if it was chosen; if it was drawn, its chance
+    when its turn came (`unskew.sampling.draws`). Error estimates for the whole population are based on these.
 
     Parameters
     ----------
-    drawn : float in [0, 1)
-        The share of the labels that are drawn at random.
+    drawn : float in [0, 1]
+        The share of the labels that are drawn at random. More of them make the estimate of the error narrower, fewer of
+        them teach a little more.
+    costs : Costs
+        What a missed positive and a false alarm cost, such as ``Costs(false_negative=10)``. They decide from what
+        probability on a row is predicted to be positive. Rows are then chosen, drawn and judged by that decision.
     model : scikit-learn classifier, optional
         Learn with this classifier instead. A committee of copies of it (`BootstrapCommittee`) measures how sure it is,
         and rows are chosen by |mu| / s. Its `fit` must take `sample_weight`.
@@ -45,8 +52,8 @@ class Unskew(Learner, PoolMethod):
     >>> pool, answer = X[200:], y[200:]
     >>> method = Unskew(random_state=0).start(log, pool)
     >>> asked = method.ask(20)
-    >>> asked[0].reason, asked[19].reason, asked[19].probability
-    ('chosen', 'drawn', 0.005235602094240838)
+    >>> asked[0].reason, asked[0].probability, asked[19].reason, asked[19].probability < 0.5
+    ('chosen', 1.0, 'drawn', True)
     >>> method.tell(answer[asked]).labels_
     20
     >>> method.predict([[0.5, 0.5], [0.5, -0.5]]).tolist()
@@ -54,7 +61,13 @@ class Unskew(Learner, PoolMethod):
     """
 
     def __init__(
-        self, *, drawn: float = 0.1, model: Any = None, random_state: int | np.random.Generator | None = None
+        self,
+        *,
+        drawn: float = SHARE,
+        costs: Costs = EQUAL,
+        model: Any = None,
+        random_state: int | np.random.Generator | None = None,
     ) -> None:
         super().__init__(drawn=drawn, random_state=random_state)
+        self.costs = costs
         self._use(model)

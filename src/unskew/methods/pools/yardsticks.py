@@ -1,13 +1,12 @@
 """Baselines for `Unskew`: what one would do without this package, with the same model."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from unskew.estimation.costs import EQUAL, Costs
 from unskew.methods.learner import Learned, one_thread
 from unskew.methods.pools.unskew import Unskew
-from unskew.methods.rounds import PoolRound
 from unskew.rows import Floats, Ints, Rows
 
 
@@ -15,23 +14,30 @@ class Yardstick(Unskew):
     """A baseline that picks the rows of a pool in another way and gives every label the same weight."""
 
     def __init__(
-        self, *, drawn: float = 0.0, model: Any = None, random_state: int | np.random.Generator | None = None
+        self,
+        *,
+        drawn: float = 0.0,
+        costs: Costs = EQUAL,
+        model: Any = None,
+        random_state: int | np.random.Generator | None = None,
     ) -> None:
-        super().__init__(drawn=drawn, model=model, random_state=random_state)
+        super().__init__(drawn=drawn, costs=costs, model=model, random_state=random_state)
 
     def weights(self, known: Learned) -> Floats:
         return np.ones(len(known.y))
 
 
 class RandomLabels(Yardstick):
-    """Draw all rows at random from the pool."""
+    """Draw all rows at random from the pool, each with the same chance."""
 
-    def wanted(self, X: Rows, k: int) -> Ints:
-        return np.asarray(self._rng.choice(X.shape[0], k, replace=False), dtype=np.int64)
+    def draws_due(self, k: int) -> int:
+        return k
 
-    def pick(self, left: Ints, k: int) -> PoolRound:
-        batch, n = super().pick(left, k), len(left)
-        return replace(batch, p=np.full(k, k / n), drawn=np.ones(k, dtype=bool), rest=n)
+    def wrong(self, X: Rows) -> Floats:
+        return np.full(X.shape[0], 0.5)
+
+    def cost_of_wrong(self, X: Rows) -> float:
+        return 1.0
 
 
 class MarginSampling(Yardstick):
@@ -39,7 +45,7 @@ class MarginSampling(Yardstick):
 
     def wanted(self, X: Rows, k: int) -> Ints:
         with one_thread():
-            margin = np.abs(self.state_.model.margin(X))
+            margin = np.abs(self.state_.model.margin(X) - self.costs.log_odds)
         return np.asarray(np.argpartition(margin, k - 1)[:k], dtype=np.int64)
 
 

@@ -36,6 +36,8 @@ function tiles(s) {
   const from = (point) => point.labels ? `after ${count(point.labels)} labels` : "from the log alone";
   $("error-more").textContent = !now ? "Available after the first randomly drawn label"
     : s.error.length > 1 ? `${percent(first.value)} ${from(first)}` : `Estimated ${from(now)}`;
+  $("ahead").hidden = !s.prospect;
+  $("ahead").textContent = s.prospect ? s.prospect.words : "";
   big($("held"), count(s.held));
   const next = { choosing: "the next rows are being chosen", done: "no row is left to label", others: "these are the last rows" };
   $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more available`;
@@ -60,6 +62,14 @@ function errors(points) {
   }
   $("chart-table").querySelector("tbody").replaceChildren(
     ...points.map((p) => cells(count(p.labels), percent(p.value), percent(p.low), percent(p.high))));
+}
+
+function words(sentences) {
+  $("words").replaceChildren(...sentences.map((sentence) => {
+    const told = document.createElement("p");
+    told.textContent = sentence;
+    return told;
+  }));
 }
 
 function spots(list) {
@@ -105,6 +115,7 @@ async function refresh() {
     const minute = Math.floor(Date.now() / 30_000); // so that "min ago" stays up to date
     part("tiles", s, tiles);
     part("errors", [s.error, $("chart").clientWidth], ([points]) => errors(points));
+    part("words", [...s.words, s.ahead].filter(Boolean), words);
     part("spots", s.blind_spots, spots);
     part("people", [s.people, minute], ([list]) => people(list));
     $("fresh").textContent = "Live";

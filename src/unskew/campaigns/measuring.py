@@ -1,0 +1,134 @@
+"""What a campaign's model is worth: by each measure, on a group of rows, against another model."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import logit
+
+from unskew.campaigns.audit.rule_text import rule_of
+from unskew.campaigns.audit.rules import Condition, Rule
+from unskew.campaigns.learning.fitting import Fitting
+from unskew.campaigns.ledger.state import Snapshot
+from unskew.campaigns.tables.encoding import MISSING, plain_column
+from unskew.errors import EmptyMeasure, InputError, unknown
+from unskew.estimation.measures import MEASURES
+from unskew.estimation.planning import Ahead, Widths
+from unskew.estimation.population import PopulationEstimate
+from unskew.rows import Bools, Floats
+
+SURE = 1e-12
+"""Probabilities of another model closer to 0 or 1 than this are moved there: log-odds must be finite."""
+
+
+class Measuring:
+    """Estimates for the model after the answers in `asked`; `Campaign` describes them."""
+
+    def __init__(self, fitting: Fitting, asked: Snapshot) -> None:
+        self.fitting, self.asked = fitting, asked
+
+    def estimate(
+        self, measure: str, level: float, threshold: float | None, where: str | Rule | None, against: Any
+    ) -> PopulationEstimate:
+        whole = where is not None or against is not None  # a row must be judged as itself
+        everyone = self.fitting.everyone(self.asked, whole=whole)
+        group = None if where is None else self.group(where)
+        other = None if against is None else self._log_odds(against)
+        return everyone.estimate(measure, level=level, threshold=threshold, where=group, against=other)
+
+    def measures(self) -> dict[str, PopulationEstimate | None]:
+        """All measures; None for one that has no value, such as the precision of a model that flags nobody."""
+        everyone = self.fitting.everyone(self.asked)
+
+        def one(measure: str) -> PopulationEstimate | None:
+            try:
+                return everyone.estimate(measure)
+            except EmptyMeasure:
+                return None
+
+        return {measure: one(measure) for measure in MEASURES}
+
+    def ahead(self, left: int) -> Ahead | None:
+        """What `left` further labels would do to the interval; None if the campaign draws none."""
+        drawn = self.fitting.settings.drawn
+        return Widths(self.fitting.everyone(self.asked), drawn).ahead(left) if drawn else None
+
+    def values_of(self, column: str) -> dict[str, Rule]:
+        """A rule for each value of a column, the commonest first."""
+        kinds = self.fitting.settings.kinds
+        if column not in kinds:
+            raise unknown("column", column, kinds)
+        kind = kinds[column]
+        if kind not in ("category", "boolean"):
+            raise InputError(
+                f"{column!r} holds a {kind}, with too many values. Name a column of categories, or give a rule such "
+                f"as '{column} {'>= 2024-01-01' if kind == 'date' else '< 100'}'."
+            )
+        frames = self.fitting.log_frame, self.fitting.pool_frame
+        texts = pl.concat([frame[column].cast(pl.String).fill_null(MISSING) for frame in frames])
+        counted = texts.value_counts(name="rows").sort("rows", column, descending=[True, False])
+        return {"missing" if value == MISSING else value: _only(column, kind, value) for value in counted[column]}
+
+    def group(self, where: str | Rule) -> Bools:
+        """Which rows of log and pool a rule is about."""
+        kinds = self.fitting.settings.kinds
+        rule = rule_of(where, kinds) if isinstance(where, str) else where
+        frames = self.fitting.log_frame, self.fitting.pool_frame
+        found = np.concatenate([rule.mask(frame) for frame in frames])
+        if not found.any():
+            raise InputError(f"no row of log and pool has {str(where)!r:.80}. {_known(rule, frames[1])}")
+        return found
+
+    def _log_odds(self, against: Any) -> Floats:
+        """Another model's log-odds for all rows: by a column, of an earlier model, or of a classifier."""
+        frames = self.fitting.log_frame, self.fitting.pool_frame
+        if isinstance(against, int) and not isinstance(against, bool):
+            return self._earlier(against)
+        if isinstance(against, str):
+            named = zip(frames, ("log", "pool"), strict=True)
+            return np.concatenate([_probabilities(frame, against, table) for frame, table in named])
+        positive = [str(value) for value in against.classes_].index(self.fitting.settings.classes[1])
+        return np.concatenate([_finite(against.predict_proba(frame)[:, positive]) for frame in frames])
+
+    def _earlier(self, labels: int) -> Floats:
+        """The log-odds of this campaign's model after its first labels, each without the row's own."""
+        answered = self.asked.answered
+        if not 0 <= labels <= len(answered):
+            raise InputError(f"against must be 0 to {len(answered)}, the labels so far; got {labels}. Name fewer.")
+        first = {row.id for row in sorted(answered, key=lambda row: row.at or "")[:labels]}
+        method = self.fitting.method([row for row in answered if row.id in first])
+        return method.everyone(whole=True).margin
+
+
+def _only(column: str, kind: str, value: str) -> Rule:
+    """The rows with one value of a column of categories, or of true and false."""
+    if kind == "category":
+        return Rule((Condition(column, kind, values=(value,)),))
+    absent = value == MISSING
+    low, high = (0.5, None) if value == "true" else (None, None if absent else 0.5)
+    return Rule((Condition(column, kind, low, high, known=not absent, missing=absent),))
+
+
+def _probabilities(frame: pl.DataFrame, column: str, table: str) -> Floats:
+    if column not in frame.columns:
+        raise unknown(f"column of the {table}", column, frame.columns)
+    values = frame[column]
+    if not values.dtype.is_numeric() or values.null_count() or not values.is_between(0, 1).all():
+        raise InputError(
+            f"{column!r} must hold another model's probability of the positive class, in [0, 1], in every row of the "
+            f"{table}. Name another column."
+        )
+    return _finite(values.to_numpy())
+
+
+def _finite(p: Any) -> Floats:
+    return np.asarray(logit(np.clip(np.asarray(p, dtype=np.float64), SURE, 1.0 - SURE)))
+
+
+def _known(rule: Rule, frame: pl.DataFrame) -> str:
+    """The values of the rule's categories, for somebody who misspelt one."""
+    said = [condition for condition in rule.conditions if condition.kind == "category"]
+    if not said:
+        return "Use a wider rule."
+    values = plain_column(frame[said[0].column], "category").unique().sort().to_list()
+    return f"Values of {said[0].column!r}: {', '.join('missing' if v == MISSING else v for v in values)}."[:300]

@@ -1,0 +1,117 @@
+"""What further labels would do to the interval of the error, and how many of them a wanted width needs."""
+
+import math
+from bisect import bisect_left
+from functools import cached_property
+from typing import NamedTuple
+
+from scipy.special import ndtri
+
+from unskew.errors import InputError
+from unskew.estimation.everyone import Everyone
+from unskew.estimation.measures import error, measured
+from unskew.estimation.population import LOG_AT_MOST, PopulationEstimate, Sample
+from unskew.sampling.draws import doubt, spread
+
+WIDTHS = (0.02, 0.01)
+"""The half-widths that people are told about."""
+
+
+class Needed(NamedTuple):
+    """The number of further labels that bring the interval of the error to +- `half_width`, and how many are drawn.
+
+    Both are None if the pool has not enough rows.
+    """
+
+    half_width: float
+    labels: int | None
+    drawn: int | None
+
+
+class Ahead(NamedTuple):
+    """What is to be expected: the half-width once the labels that are left are bought, and labels for some widths."""
+
+    left: int
+    half_width: float
+    needed: tuple[Needed, ...]
+
+
+class Widths:
+    """What further labels would do to the interval of the error.
+
+    The drawn labels so far leave a variance 1 / I, where I sums n^2 / spread over the draws (`unskew.sampling.draws`).
+    The log adds 1 / V_log where it counts. With d further draws by the present model, the estimate's variance is ::
+
+        V(d) = 1 / (1 / V_log + I + d n^2 / spread) + rows
+
+    unless the log would count for more than half (`population.LOG_AT_MOST`). The last term is there because log and
+    pool are themselves a sample: no label of theirs makes it smaller. Where the labels of log or draw show another
+    variance than the model expects of them, their part changes in proportion. A model that goes on learning needs fewer
+    labels than this, one that is too sure of itself needs more.
+
+    Parameters
+    ----------
+    everyone : Everyone
+        The rows as judged by the present model, with a pool.
+    drawn : float
+        The share of all labels that is drawn.
+    level : float
+        The confidence level, in (0, 1).
+    """
+
+    def __init__(self, everyone: Everyone, drawn: float, *, level: float = 0.95) -> None:
+        if not 0.0 < drawn <= 1.0:
+            raise InputError(f"an interval needs drawn labels, so drawn must be in (0, 1]; got {drawn}. Try 0.5.")
+        design = everyone.design
+        self.everyone, self.drawn, self.level = everyone, drawn, level
+        self._sample = Sample(design, everyone.calibration.positive(everyone.margin), everyone.y)
+        shift = everyone.costs.log_odds
+        self._slopes = measured(error(everyone.margin - shift), self._sample.masses((0.0, 0.0)))[1]
+        log, draw = self._sample.anticipated(self._slopes)
+        self._by_log = 1.0 / log if self.now is not None and self.now.log_share else 0.0
+        self._by_draw = 1.0 / draw if draw > 0.0 else math.inf
+        shown = self._sample.variances(self._slopes, (1.0, 1.0))
+        self._of_log = shown.log
+        self._worse = shown.draw / draw if 0.0 < draw < math.inf else 1.0
+        unlabelled = ~design.labelled[design.m :]
+        wrong = everyone.calibration.wrong(everyone.margin[design.m :][unlabelled], shift)
+        self.left = len(wrong)
+        self._each = design.n**2 / max(spread(wrong, doubt(wrong)), 1e-300) if self.left else 0.0
+
+    @cached_property
+    def now(self) -> PopulationEstimate | None:
+        """The estimate now, unless the first drawn label replaces it: by then an untrusted log no longer counts."""
+        design = self.everyone.design
+        if design.measures_pool or (design.z.any() and self.everyone.log == "given"):
+            return self.everyone.estimate(level=self.level)
+        return None
+
+    def draws(self, labels: int) -> int:
+        """How many of the next labels are drawn, so that their share of all labels is `drawn`."""
+        before, bought = self.everyone.design.draws, self.everyone.design.n - self.left
+        return min(max(round(self.drawn * (bought + labels)) - before, 0), labels)
+
+    def half_width(self, labels: int) -> float:
+        """Half the width of the interval that is to be expected after so many further labels."""
+        by_draw = self._by_draw + self.draws(labels) * self._each
+        if self._by_log + by_draw == 0.0:
+            return math.inf
+        c = self._by_log / (self._by_log + by_draw)
+        c = min(c, LOG_AT_MOST) if by_draw else c
+        rows = self._sample.variances(self._slopes, (c, 1.0 - c)).rows
+        variance = c**2 * self._of_log + rows
+        variance += (1.0 - c) ** 2 * self._worse / by_draw if by_draw else 0.0
+        return float(ndtri(0.5 + self.level / 2.0)) * math.sqrt(variance)
+
+    def labels_for(self, half_width: float) -> Needed:
+        """The number of further labels that bring the interval to +- `half_width`."""
+        if not 0.0 < half_width < 1.0:
+            raise InputError(f"half_width must be in (0, 1); got {half_width}. For +-2 points, pass 0.02.")
+        if self.now is not None and self.now.high - self.now.low <= 2.0 * half_width:
+            return Needed(half_width, 0, 0)
+        labels = bisect_left(range(self.left + 1), True, key=lambda labels: self.half_width(labels) <= half_width)
+        return Needed(half_width, labels, self.draws(labels)) if labels <= self.left else Needed(half_width, None, None)
+
+    def ahead(self, left: int) -> Ahead:
+        """What is to be expected if `left` further labels may be bought."""
+        return Ahead(left, self.half_width(left), tuple(map(self.labels_for, WIDTHS)))

@@ -1,0 +1,105 @@
+"""Draws from a pool: a fixed number of rows, each with a known chance, in one pass and without any order of the rows.
+
+A row gets a random number from a hash of the round's seed and its place in the pool, so a draw does not depend on how
+the pool is cut into blocks. The numbers run a race: the row with the least E_i / w_i wins, where E_i is exponential.
+The first place goes to row i with chance w_i / sum of all w, exactly. The second place goes to one of the other rows in
+the same way, and so on (successive sampling).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unskew.rows import Floats, Ints
+
+EVENLY = 0.1
+"""The share of every draw that is uniform, so that no row is out of reach, however sure the model is of it."""
+
+
+class Draw(NamedTuple):
+    """The rows drawn, in the order of their turns, and the chance with which each was drawn when its turn came."""
+
+    rows: Ints
+    p: Floats
+
+
+def doubt(wrong: Floats, cost: Floats | float = 1.0, evenly: float = EVENLY) -> Floats:
+    """The weights of a draw in proportion to doubt, with sum 1, from the chance that the model is wrong at each row.
+
+    ::
+
+        w_i = (1 - evenly) d_i / sum_j d_j + evenly / n,    d_i = cost_i sqrt(e_i (1 - e_i))
+
+    d_i is the standard deviation of what row i costs (Neyman's allocation, 1934). It gives the least variance for the
+    estimate of the mean cost; if all errors cost the same, that is the error.
+
+    >>> doubt(np.array([0.5, 0.1, 0.0])).round(3).tolist()
+    [0.596, 0.371, 0.033]
+    """
+    n, spread = len(wrong), cost * np.sqrt(wrong * (1.0 - wrong))
+    total = float(spread.sum())
+    return (1.0 - evenly) * spread / total + evenly / n if total > 0.0 else np.full(n, 1.0 / n)
+
+
+def exponentials(seed: int, places: Ints) -> Floats:
+    """A number from the exponential distribution for each place, by a hash of seed and place (Steele et al. 2014).
+
+    >>> bool(np.isclose(exponentials(7, np.arange(100_000)).mean(), 1.0, atol=0.01))
+    True
+    >>> exponentials(7, np.array([5, 3])).tolist() == exponentials(7, np.arange(10))[[5, 3]].tolist()
+    True
+    """
+    mask = (1 << 64) - 1
+    step, first, second = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+    z = np.asarray(places).astype(np.uint64) + np.uint64(1)
+    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is meant
+        for salt in (seed & mask, (seed >> 64) & mask):
+            z = z * step + np.uint64(salt)
+            z = (z ^ (z >> np.uint64(30))) * first
+            z = (z ^ (z >> np.uint64(27))) * second
+            z = z ^ (z >> np.uint64(31))
+    uniform = ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return np.asarray(-np.log(uniform))
+
+
+def race(w: Floats, numbers: Floats, k: int) -> Draw:
+    """The first k of a race: the rows with the least `numbers` / w, and their chances w_i / (sum of the w still left).
+
+    >>> race(np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.3, 5.0]), 2)
+    Draw(rows=array([1, 0]), p=array([0.3       , 0.71428571]))
+    """
+    keys = numbers / w
+    first = np.argpartition(keys, k - 1)[:k] if 0 < k < len(keys) else np.arange(k)
+    rows = first[np.argsort(keys[first], kind="stable")]
+    before = np.cumsum(w[rows]) - w[rows]
+    return Draw(rows, w[rows] / np.maximum(w.sum() - before, w[rows]))
+
+
+def stand_for(p: Floats) -> Floats:
+    """For each row drawn in a round, the number of rows it stands for, from the chances p_1, ..., p_a at the turns.
+
+    For any x that does not depend on the draw, x_i / p_j plus the x of the rows drawn before is an unbiased estimate of
+    the sum of x over all rows (Des Raj 1956). The mean of these a estimates gives the row of turn j the weight ::
+
+        (1 / p_j + a - j) / a
+
+    >>> stand_for(np.array([1 / 10, 1 / 9])).tolist()                       # two of ten rows, drawn evenly
+    [5.5, 4.5]
+    """
+    a = len(p)
+    return np.asarray((1.0 / p + np.arange(a - 1, -1, -1)) / max(a, 1))
+
+
+def spread(wrong: Floats, w: Floats) -> float:
+    """The variance that one drawn label leaves in the estimated number of wrong rows, if the model is right about them.
+
+    ::
+
+        sum_j w_j  sum_i e_i (1 - e_i) / w_i
+
+    It is known before the draw. Rounds count in proportion to their number of draws over this.
+
+    >>> spread(np.array([0.5, 0.5]), np.array([0.5, 0.5]))
+    1.0
+    """
+    return float(w.sum() * (wrong * (1.0 - wrong) / w).sum())

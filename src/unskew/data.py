@@ -237,7 +237,7 @@ def propensities(
 
 
 def nearly_all(z: Bools) -> bool:
-    """Whether so many rows have a label that those without one must have been left out.
+    """Whether nearly all rows have a label, so that those without one must have been left out.
 
     >>> nearly_all(np.arange(100) > 0), nearly_all(np.arange(100) > 9)
     (True, False)

@@ -323,8 +323,7 @@ class Campaign:
         """
         from unskew.campaigns.tables.files import read_table
 
-        # Columns that are text in the campaign are text here, whatever the few values of a small file look like.
-        text = [name for name, kind in self.settings.types.items() if kind == "String"]
+        text = [name for name, kind in self.settings.types.items() if kind == "String"]  # whatever a small file holds
         return self._rounds.fitting.predict(self._rounds.snapshot()[0], read_table(rows, text=text))
 
     def error(
@@ -339,18 +338,15 @@ class Campaign:
         """The model's error, or another measure, on the whole population, with an interval.
 
         `where` is a rule for a group of rows, such as ``"income < 2300 and region = north"``. `against` is another
-        model: the name of a column of log and pool with its probability of the positive class, a number of labels (the
-        campaign's own model when it had so many), or a fitted classifier that takes the pool's columns. The estimate is
-        then how much larger the measure is for the present model. A column or a classifier must not have learned from
-        the labels that were bought. `measure`, `level` and `threshold` are as in `Everyone.estimate`.
-
-        Raises `NoRandomLabel` if no label came at random, neither in the log nor from rows drawn.
+        model: a column of log and pool with its probability of the positive class, a number of labels (for this
+        campaign's model at that time), or a fitted classifier that takes the pool's columns. The estimate is then how
+        much larger the measure is for the present model. Raises `NoRandomLabel` if no label came at random.
         """
         return self.measuring().estimate(measure, level, threshold, where, against)
 
     def measuring(self) -> "Measuring":
         """All that can be said about the model after the answers so far: measures, groups, labels for a width."""
-        from unskew.campaigns.measuring import Measuring
+        from unskew.campaigns.measuring import Measuring  # it loads Polars and SciPy
 
         return Measuring(self._rounds.fitting, self._rounds.snapshot())
 

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from unskew.data import LoggedData
-from unskew.errors import EmptyMeasure, InputError
+from unskew.errors import EmptyMeasure, InputError, unknown
 from unskew.estimation.calibration import Calibration
 from unskew.estimation.costs import EQUAL, Costs
 from unskew.estimation.design import Design
-from unskew.estimation.measures import Ratio, Smooth, difference, restricted
-from unskew.estimation.population import Log, PopulationEstimate, Side, check_rows, measure_named, population
+from unskew.estimation.measures import MEASURES, Ratio, Smooth, cost, difference, restricted
+from unskew.estimation.population import Log, PopulationEstimate, Side, population
 from unskew.rows import Floats, Ints
 from unskew.sampling.diagnostics import balance
 
@@ -70,7 +70,7 @@ class Everyone:
     def __post_init__(self) -> None:
         for name in ("margin", "y"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
-        check_rows(self.design, self.margin, self.y)
+        _check_rows(self.design, self.margin, self.y)
 
     @classmethod
     def judged(
@@ -157,11 +157,11 @@ class Everyone:
         shift = self.costs.log_odds if threshold is None else float(np.log(threshold / (1.0 - threshold)))
         name, moved = measure, 0.0 if measure in ("log_loss", "auc") else shift
         margin = self.margin - moved
-        what: Ratio | Smooth = measure_named(measure, margin, self.costs)
+        what: Ratio | Smooth = _measure_named(measure, margin, self.costs)
         if against is not None:
             other = np.asarray(against, dtype=np.float64)
-            check_rows(self.design, other, self.y)
-            theirs = measure_named(measure, other - moved, self.costs)
+            _check_rows(self.design, other, self.y)
+            theirs = _measure_named(measure, other - moved, self.costs)
             what, name = difference(what, theirs, measure), f"difference in {measure}"
         group = None if where is None else np.asarray(where)
         if group is not None:
@@ -210,3 +210,26 @@ class Everyone:
             except EmptyMeasure:  # nobody is flagged
                 found.append(None)
         return found
+
+
+def _check_rows(design: Design, margin: Floats, y: Floats) -> None:
+    """Whether there is a finite margin for every row and a usable label for every labelled one."""
+    rows = design.m + design.n
+    if not margin.shape == y.shape == (rows,):
+        raise InputError(
+            f"margin and y must have one value for each of the {rows} rows of log and pool; got shapes {margin.shape}, "
+            f"{y.shape}. Put the log's rows first."
+        )
+    for i in np.flatnonzero(~np.isfinite(margin))[:1]:
+        raise InputError(f"margin must be finite; got {margin[i]} at row {i}. Clip the model's margins.")
+    for i in np.flatnonzero(design.labelled & (np.abs(y) != 1.0))[:1]:
+        raise InputError(f"y must be +1 or -1 where labelled; got {y[i]} at row {i}. Map the two classes to +1 and -1.")
+
+
+def _measure_named(name: str, margin: Floats, costs: Costs) -> Ratio | Smooth:
+    """The measure of that name for a classifier with these margins, where errors cost this much."""
+    if name == "cost":
+        return cost(margin, costs)
+    if name not in MEASURES:
+        raise unknown("measure", name, [*MEASURES, "cost"])
+    return MEASURES[name](margin)

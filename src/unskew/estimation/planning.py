@@ -92,7 +92,7 @@ class Widths:
         return min(max(round(self.drawn * (bought + labels)) - before, 0), labels)
 
     def half_width(self, labels: int) -> float:
-        """Half the width of the interval that is to be expected after so many further labels."""
+        """Half the width that the interval should have after this number of further labels."""
         by_draw = self._by_draw + self.draws(labels) * self._each
         if self._by_log + by_draw == 0.0:
             return math.inf

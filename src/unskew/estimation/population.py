@@ -19,10 +19,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, unknown
-from unskew.estimation.costs import Costs
+from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
 from unskew.estimation.design import Design
-from unskew.estimation.measures import MEASURES, Masses, Measured, Ratio, Slopes, Smooth, cost, measured, slopes_at
+from unskew.estimation.measures import Masses, Measured, Ratio, Slopes, Smooth, measured, slopes_at
 from unskew.rows import Bools, Floats
 
 DISAGREE = 0.01
@@ -394,26 +393,3 @@ def _worth(sample: Sample, slopes: Slopes, c: tuple[float, float], variance: flo
     of_labels = variance - sample.variances(slopes, c).rows
     most = float(design.m + design.n)
     return min(one / of_labels, most) if of_labels > 0.0 else most
-
-
-def check_rows(design: Design, margin: Floats, y: Floats) -> None:
-    """Whether there is a finite margin for every row and a usable label for every labelled one."""
-    rows = design.m + design.n
-    if not margin.shape == y.shape == (rows,):
-        raise InputError(
-            f"margin and y must have one value for each of the {rows} rows of log and pool; got shapes {margin.shape}, "
-            f"{y.shape}. Put the log's rows first."
-        )
-    for i in np.flatnonzero(~np.isfinite(margin))[:1]:
-        raise InputError(f"margin must be finite; got {margin[i]} at row {i}. Clip the model's margins.")
-    for i in np.flatnonzero(design.labelled & (np.abs(y) != 1.0))[:1]:
-        raise InputError(f"y must be +1 or -1 where labelled; got {y[i]} at row {i}. Map the two classes to +1 and -1.")
-
-
-def measure_named(name: str, margin: Floats, costs: Costs) -> Ratio | Smooth:
-    """The measure of that name for a classifier with these margins, where errors cost this much."""
-    if name == "cost":
-        return cost(margin, costs)
-    if name not in MEASURES:
-        raise unknown("measure", name, [*MEASURES, "cost"])
-    return MEASURES[name](margin)

@@ -165,7 +165,7 @@ class PoolMethod(Method):
         return min(max(round(self.drawn * (self.labels_ + k)) - before, 0), k)
 
     def _some(self, n: int, k: int) -> Ints:
-        """All of n rows, or so many of them as a round considers, drawn at random."""
+        """All of n rows, or the number of them that a round considers, drawn at random."""
         return np.arange(n) if n <= LOOK_AT else self._rng.choice(n, max(LOOK_AT, k), replace=False)
 
     def _draw(self, places: Ints, k: int) -> tuple[Ints, Floats, float]:

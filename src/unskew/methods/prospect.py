@@ -47,7 +47,7 @@ class Prospect:
 
 
 def least_worth(gained: float, labels: int) -> float:
-    """The least gain that is worth so many labels, after labels that gained so much.
+    """The least gain that is worth this number of labels, given what the labels so far have gained.
 
     >>> [round(least_worth(gained, 50), 4) for gained in (0.0, 0.1, 0.4)]
     [0.0005, 0.004, 0.01]

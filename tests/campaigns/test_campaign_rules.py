@@ -25,7 +25,7 @@ def next_rows(self, answered, asked, round, k):
     """As quick as a plan can be: what is under test are the rules, not who is asked."""
     left = [place for place in range(POOL) if place not in set(asked)][:k]
     rows = [PlannedRow(str(1000 + at), at, "drawn", 0.5, {}) for at in left]
-    return Plan(rows, POOL - len(asked), "")
+    return Plan(rows, POOL - len(asked), 1.0, "")
 
 
 class Rules(RuleBasedStateMachine):

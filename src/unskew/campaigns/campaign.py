@@ -317,10 +317,7 @@ class Campaign:
         return self._rounds.fitting.pipeline(self._rounds.snapshot()[0])
 
     def predict(self, rows: "Path | str | pl.DataFrame | Any") -> "pl.DataFrame":
-        """The class of every row and the probability of the positive class, with the id if there is one.
-
-        `rows` is a file or frame with the pool's columns, as `create` takes it.
-        """
+        """The class of every row, and the probability of the positive class; `rows` are as in `create`."""
         from unskew.campaigns.tables.files import read_table
 
         text = [name for name, kind in self.settings.types.items() if kind == "String"]  # whatever a small file holds
@@ -346,7 +343,7 @@ class Campaign:
 
     def measuring(self) -> "Measuring":
         """All that can be said about the model after the answers so far: measures, groups, labels for a width."""
-        from unskew.campaigns.measuring import Measuring  # it loads Polars and SciPy
+        from unskew.campaigns.measuring import Measuring
 
         return Measuring(self._rounds.fitting, self._rounds.snapshot())
 

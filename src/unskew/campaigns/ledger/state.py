@@ -165,8 +165,9 @@ class State:
     skipped: int = 0
     """The number of rows skipped."""
     errors: "dict[int, PopulationEstimate]" = field(default_factory=dict)
-    prospect: Prospect | None = None
     """The estimated error by the number of labels it was estimated from, fewest first; 0 is the log alone."""
+    prospect: Prospect | None = None
+    """What the next labels were expected to gain when the last round closed."""
     corrections: Counter[str] = field(default_factory=Counter)
     """The number of answers that each person replaced."""
     pace: Pace = field(default_factory=Pace)

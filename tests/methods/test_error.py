@@ -7,6 +7,7 @@ from unskew import IDBAL, VCDBAL, DBALw, DBALwm, LoggedData, Passive, StreamedUn
 from unskew.errors import InputError
 from unskew.methods import pool, run
 from unskew.methods.loop import Method
+from unskew.sampling.diagnostics import balance
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +141,19 @@ def test_any_classifier_from_the_log_alone(world):
     method = Passive(random_state=0).start(log)
     found = method.error()
     assert found.low < np.mean(method.model_.predict(X) != y) < found.high
+
+
+def test_a_policy_that_looks_at_the_boundary_is_seen_through():
+    """It prefers rows near a boundary, so every column looks balanced. The given propensities are all the same."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1600, 4))
+    near = np.abs(X[:, 0] - X[:, 1]) < 0.7
+    y, q0 = X[:, 0] > X[:, 1], np.where(near, 0.5, 0.1)
+    z = rng.random(1600) < q0
+    found = []
+    for claimed in (q0, np.full(1600, z.mean())):
+        log = LoggedData(X, y, z, claimed)
+        assert balance(log) > 0.001
+        method = Unskew(random_state=0).start(log, rng.normal(size=(50, 4)), 0.3)
+        found.append(method.everyone().log)
+    assert found == ["given", "refuted"]

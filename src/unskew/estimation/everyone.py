@@ -22,7 +22,7 @@ from unskew.estimation.design import Design
 from unskew.estimation.measures import MEASURES, Ratio, Smooth, cost, difference, restricted
 from unskew.estimation.population import Log, PopulationEstimate, Side, population
 from unskew.rows import Floats, Ints
-from unskew.sampling.diagnostics import balance
+from unskew.sampling.diagnostics import balance, balance_of_doubt
 
 THRESHOLDS = tuple(expit(np.linspace(-4.6, 4.6, 25)).tolist())
 """From 0.01 to 0.99, in equal steps of log-odds: a rare class is decided at small probabilities."""
@@ -40,13 +40,16 @@ REFUTED = 0.001
 """Given propensities are refuted if a log as uneven as this one has less than this chance while they are right."""
 
 
-def trust(log: LoggedData) -> Log:
-    """How far a log can be trusted to speak for everyone."""
+def trust(log: LoggedData, margin: Floats) -> Log:
+    """How far a log can be trusted to speak for everyone, given a classifier's log-odds of its rows.
+
+    Those of labelled rows are computed without their own label.
+    """
     if log.only_labelled:
         return "selected"
     if log.q0_estimated:
         return "estimated"
-    return "refuted" if log.z.any() and balance(log) < REFUTED else "given"
+    return "refuted" if log.z.any() and min(balance(log), balance_of_doubt(log, margin)) < REFUTED else "given"
 
 
 @dataclass(frozen=True, eq=False)

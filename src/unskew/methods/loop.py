@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from html import escape
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -138,10 +139,10 @@ class Method(ABC):
         self._check_started("error")
         seen = self.observed()
         held_out = self.held_out(seen.X, seen.y)
-        return Everyone.judged(
-            seen.design, self.scores(seen, whole=whole), seen.labelled, seen.y, held_out,
-            log=trust(self.log_), costs=self.costs,
-        )  # fmt: skip
+        found = Everyone.judged(
+            seen.design, self.scores(seen, whole=whole), seen.labelled, seen.y, held_out, costs=self.costs
+        )
+        return replace(found, log=trust(self.log_, found.margin[: self.log_.m]))
 
     def scores(self, seen: Observed, *, whole: bool = True) -> Floats:
         """The current model's log-odds for all rows, one part after the other."""

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import chi2
 
 from unskew.data import LoggedData
-from unskew.rows import Floats, take
+from unskew.rows import Bools, Floats, take
 from unskew.sampling import weights
 
 BINS = 10
@@ -154,11 +155,32 @@ def balance(log: LoggedData) -> float:
     """
     rng = np.random.default_rng(0)
     rows = np.arange(log.m) if log.m <= MOST_ROWS else rng.choice(log.m, MOST_ROWS, replace=False)
-    z, q0, X = log.z[rows], log.q0[rows], take(log.X, rows)
+    q0, X = log.q0[rows], take(log.X, rows)
     if X.shape[1] > COLUMNS:
         X = X @ rng.choice([-1.0, 1.0], (X.shape[1], COLUMNS))
-    H = np.column_stack((np.log(q0), X if isinstance(X, np.ndarray) else X.toarray()))
-    H = np.column_stack((np.ones(len(rows)), _standardised(H)))
+    return _score_test(np.column_stack((np.log(q0), X if isinstance(X, np.ndarray) else X.toarray())), log.z[rows], q0)
+
+
+def balance_of_doubt(log: LoggedData, margin: Floats) -> float:
+    """The same as `balance` for a constant, a classifier's probability, and the smaller one of its two probabilities.
+
+    A policy that prefers rows near to a boundary, or far from it, treats all columns alike. This sees it. Margins are
+    log-odds of the log's rows. Those of labelled rows must be computed without their own label: otherwise the
+    classifier would be more sure of just these rows.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(900, 3)); q0 = np.where(np.abs(X[:, 0]) < 0.5, 0.7, 0.2); z = rng.random(900) < q0
+    >>> right, wrong = (LoggedData(X, X[:, 0] > 0, z, q) for q in (q0, z.mean()))
+    >>> [balance_of_doubt(log, 2.0 * X[:, 0]) > 0.01 for log in (right, wrong)], balance(wrong) > 0.01
+    ([True, False], True)
+    """
+    p = expit(margin)
+    return _score_test(np.column_stack((p, np.minimum(p, 1.0 - p))), log.z, log.q0)
+
+
+def _score_test(H: Floats, z: Bools, q0: Floats) -> float:
+    """The p-value of the score test for a constant and these columns."""
+    H = np.column_stack((np.ones(len(z)), _standardised(H)))
     values, vectors = np.linalg.eigh((H * (q0 * (1.0 - q0))[:, None]).T @ H)
     kept = values > 1e-6 * max(values.max(), 1e-12)
     score = (vectors.T @ (H.T @ (z - q0)))[kept] / np.sqrt(values[kept])

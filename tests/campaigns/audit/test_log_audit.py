@@ -97,6 +97,17 @@ def test_wrong_propensities_are_noticed() -> None:
     assert any("points on average" in warning for warning in found.warnings)
 
 
+def test_equal_propensities_for_unequal_chances_are_noticed(found: LogAudit) -> None:
+    """Their mean is right, so the mean of z/q0 is 1."""
+    frame, _ = loans()
+    share = frame["outcome"].is_not_null().mean()
+    even = audit_log(frame.with_columns(q0=pl.lit(share)), "outcome", "q0", "id")
+    assert even.diagnostics is not None and even.diagnostics.one_inside
+    assert even.weighted is not None and even.weighted.q0_refuted
+    assert any("do not fit which of its rows are labelled" in warning for warning in even.warnings)
+    assert found.weighted is not None and not found.weighted.q0_refuted
+
+
 def test_large_logs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_audit, "MOST_ROWS", 700)
     found = audit_log(loans()[0], "outcome", "q0", "id")

@@ -13,8 +13,9 @@ from unskew.campaigns.tables.files import check_log, check_pool, feature_columns
 from unskew.data import LoggedData, nearly_all
 from unskew.errors import InputError
 from unskew.estimation.design import Design
-from unskew.estimation.everyone import Everyone
+from unskew.estimation.everyone import Everyone, trust
 from unskew.estimation.population import PopulationEstimate
+from unskew.estimation.sentences import MISFIT
 from unskew.models.bayes import BayesianLogistic
 from unskew.rows import Floats
 from unskew.sampling import weights
@@ -234,14 +235,10 @@ def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone:
     model = BayesianLogistic(random_state=seed).prepare(data.X, data.classes)
     model.update(data.revealed_X, data.revealed_y, v, choose=True)
     held_out = model.held_out(data.revealed_X, data.revealed_y, v)
-    return Everyone.judged(
-        Design(data.z, data.q0),
-        model.log_odds(data.X),
-        np.flatnonzero(data.z),
-        data.revealed_y,
-        held_out,
-        log="estimated" if data.q0_estimated else "given",
+    found = Everyone.judged(
+        Design(data.z, data.q0), model.log_odds(data.X), np.flatnonzero(data.z), data.revealed_y, held_out
     )
+    return replace(found, log=trust(data, found.margin))
 
 
 def _left_out(
@@ -299,6 +296,8 @@ def _of_propensities(found: LogAudit, d: Diagnostics) -> list[str]:
             f"The mean of z/q0 should be 1 and is {d.mean_weight:.2f}, which chance does not explain: the propensities "
             "do not fit the log."
         )
+    elif found.weighted is not None and found.weighted.q0_refuted:
+        said.append(f"{MISFIT}, which chance does not explain: weights based on them mislead.")
         if found.blind_spots is None:
             said.append(
                 "By these propensities many more rows should have no label. It seems that they are missing from the "

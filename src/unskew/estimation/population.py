@@ -1,8 +1,9 @@
 """A classifier's error on the whole population, with an interval, estimated from a log and from bought labels.
 
 The log's m rows and the pool's n rows are drawn from the population. Row i of the log was revealed with probability
-q0_i. In the pool, each round labelled rows that it chose and rows that it drew from all the others (`Design`). A model
-gives every row a probability p_i of label +1. The estimated mass of label +1 at row i is ::
+q0_i. In the pool, each round labelled rows that it chose and rows that it drew from all the others (`Design`). On a
+stream, which takes the place of the pool, each row was labelled with a known chance of its own (`StreamDesign`). A
+model gives every row a probability p_i of label +1. The estimated mass of label +1 at row i is ::
 
     a_i = p_i / N + omega_i (t_i - p_i),    omega_i = c_0 z_i / (m q0_i)  in the log,   c_1 w_i  in the pool
 

@@ -16,7 +16,6 @@ campaigns in which log and draw were seen to disagree; labelled rows only are ne
 """
 
 import argparse
-import json
 from dataclasses import replace
 from functools import partial
 from unittest import mock
@@ -26,14 +25,12 @@ import numpy as np
 from benchmarks.simulated import (
     SIX,
     add_options,
-    drawn,
+    campaigns_of,
     guessed,
     in_words,
-    map_campaigns,
     relogged,
     run,
     summary,
-    there,
     told,
     truth,
     write,
@@ -157,15 +154,8 @@ def groups(campaigns):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.broken_logs", description="Logs that mislead.")
     add_options(parser, 1200)
-    parser.add_argument("--budget", type=int, default=200)
     options = parser.parse_args(arguments)
-    if options.file:
-        campaigns = json.loads(options.file.read_text())
-    else:
-        names = there(SIX)
-        work = partial(campaign, budget=options.budget)
-        simulations = drawn(options.campaigns, options.seed, names, POLICIES)
-        campaigns = map_campaigns(work, simulations, options.jobs, options.json, names)
+    campaigns = campaigns_of(options, partial(campaign, budget=options.budget), SIX, POLICIES)
     write({"broken_logs": overall(campaigns), "broken_logs_groups": groups(campaigns)}, options.out)
 
 

@@ -14,26 +14,12 @@ Differences are paired: the two runs of a difference have the same log, pool and
 """
 
 import argparse
-import json
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from benchmarks.simulated import (
-    Evenly,
-    add_options,
-    drawn,
-    guessed,
-    in_words,
-    map_campaigns,
-    run,
-    summary,
-    there,
-    told,
-    truth,
-    write,
-)
+from benchmarks.simulated import Evenly, add_options, campaigns_of, guessed, in_words, run, summary, told, truth, write
 from unskew.methods import MarginSampling, Unskew
 from unskew.methods.rounds import SHARE
 from unskew.sampling.policies import ALL_POLICIES
@@ -145,17 +131,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description="Coverage of the intervals.")
     add_options(parser, 1200)
     parser.add_argument("--drawn", type=float, default=SHARE, help="the share of the labels that is drawn")
-    parser.add_argument("--budget", type=int, default=200)
     options = parser.parse_args(arguments)
-    if options.file:
-        campaigns = json.loads(options.file.read_text())
-    else:
-        from unskew.experiments.datasets import DATASETS
-
-        names = there(DATASETS)
-        work = partial(campaign, budget=options.budget, share=options.drawn)
-        simulations = drawn(options.campaigns, options.seed, names)
-        campaigns = map_campaigns(work, simulations, options.jobs, options.json, names)
+    campaigns = campaigns_of(options, partial(campaign, budget=options.budget, share=options.drawn))
     tables = {"coverage": coverage, "coverage_groups": groups, "coverage_learning": learning}
     write({name: table(campaigns) for name, table in tables.items()}, options.out)
 

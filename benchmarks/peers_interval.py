@@ -15,26 +15,15 @@ Predictions for unlabelled rows are those for all rows of log and pool that were
 """
 
 import argparse
-import json
 from copy import copy
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 from scipy.special import expit
 from scipy.stats import binomtest
 
-from benchmarks.simulated import (
-    Evenly,
-    add_options,
-    drawn,
-    map_campaigns,
-    run,
-    summary,
-    there,
-    told,
-    truth,
-    write,
-)
+from benchmarks.simulated import Evenly, add_options, campaigns_of, run, summary, told, truth, write
 from unskew.methods import Unskew
 
 FOLDS = 5
@@ -134,21 +123,10 @@ def table(campaigns):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_interval", description="Intervals of others.")
     add_options(parser, 600)
-    parser.add_argument("--budget", type=int, default=200)
     options = parser.parse_args(arguments)
-    if options.file:
-        campaigns = json.loads(options.file.read_text())
-    else:
-        from unskew.experiments.datasets import DATASETS
-
-        try:
-            import ppi_py  # noqa: F401
-        except ImportError:
-            raise SystemExit("ppi-python is not installed. Add it with: pip install 'unskew[bench]'") from None
-        names = there(DATASETS)
-        work = partial(campaign, budget=options.budget)
-        simulations = drawn(options.campaigns, options.seed, names)
-        campaigns = map_campaigns(work, simulations, options.jobs, options.json, names)
+    if not (options.file or find_spec("ppi_py")):
+        raise SystemExit("ppi-python is not installed. Add it with: pip install 'unskew[bench]'")
+    campaigns = campaigns_of(options, partial(campaign, budget=options.budget))
     write({"peers_interval": table(campaigns)}, options.out)
 
 

@@ -47,30 +47,29 @@ class Evenly(Unskew):
         return np.full(X.shape[0], 0.5)
 
 
-def drawn(campaigns, seed, datasets, policies=ALL_POLICIES, changed=lambda source: source):
+def drawn(campaigns, seed, datasets, policies):
     """Draw simulations: (data set and policy, simulation, seed of the method), one data set after the other.
 
-    Each data set and policy gets the same number of them, and no two share their random numbers. `changed` makes
-    another data set of a loaded one.
+    Each data set and policy gets the same number of them, and no two share their random numbers.
     """
     from unskew.experiments.datasets import load
     from unskew.experiments.simulation import simulations
 
     each = -(-campaigns // (len(datasets) * len(policies)))
     for k, dataset in enumerate(datasets):
-        source = changed(load(dataset))
+        source = load(dataset)
         for number in range(k * APART, k * APART + each * len(policies)):
             policy = policies[number % len(policies)]
             ((s, random),) = simulations(source, policy, 0.5, seed, [number])
             yield {"dataset": dataset, "policy": policy, "number": number}, s, random
 
 
-def there(datasets):
-    """The data sets whose files are there; says which are not."""
-    from unskew.experiments.datasets import load
+def there(datasets=None):
+    """Those of the data sets, or of all, whose files are there; says which are not."""
+    from unskew.experiments.datasets import DATASETS, load
 
     found = []
-    for name in datasets:
+    for name in datasets or DATASETS:
         try:
             load(name)
             found.append(name)
@@ -120,15 +119,21 @@ def relogged(s, z, q0, pool_q0, *, q0_estimated=False):
     return replace(s, log=log, q0=pool_q0)
 
 
-def map_campaigns(one, simulations, jobs, file, datasets):
-    """`one(facts, simulation, random)` for every simulation, in parallel; every campaign is also written to a file."""
-    runs = []
-    for found in joblib.Parallel(jobs, return_as="generator")(joblib.delayed(one)(*given) for given in simulations):
+def campaigns_of(options, one, datasets=None, policies=ALL_POLICIES, drawn=drawn):
+    """The campaigns of a file (`--from`), or `one(facts, simulation, random)` for every simulation, in parallel.
+
+    All data sets are used if none are named. Campaigns that were run are also written to a file (`--json`).
+    """
+    if options.file:
+        return json.loads(options.file.read_text())
+    names, runs = there(datasets), []
+    work = (joblib.delayed(one)(*given) for given in drawn(options.campaigns, options.seed, names, policies))
+    for found in joblib.Parallel(options.jobs, return_as="generator")(work):
         runs.append(found)
         if found["number"] % APART == 0:
-            print(f"  {found['dataset']}, {1 + datasets.index(found['dataset'])} of {len(datasets)}", flush=True)
-    if file:
-        file.write_text(json.dumps(runs) + "\n")
+            print(f"  {found['dataset']}, {1 + names.index(found['dataset'])} of {len(names)}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(runs) + "\n")
     return runs
 
 
@@ -165,10 +170,11 @@ def write(tables, folder):
             Path(folder, f"{name}.md").write_text("\n".join(lines) + "\n")
 
 
-def add_options(parser, campaigns):
+def add_options(parser, campaigns, seed=SEED):
     """The options that these benchmarks share."""
     parser.add_argument("--campaigns", type=int, default=campaigns, help="total number, shared by data sets, policies")
-    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--budget", type=int, default=200, help="the number of labels of a campaign")
+    parser.add_argument("--seed", type=int, default=seed)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path, help="also write every campaign to this file")
     parser.add_argument("--from", type=Path, dest="file", help="show the campaigns of such a file, and run none")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unskew.estimation.design import Design, Picked
+from unskew.estimation.design import Design, Picked, StreamDesign
 from unskew.estimation.everyone import Everyone
 from unskew.sampling.draws import doubt, exponentials, race, spread, stand_for
 
@@ -78,8 +78,20 @@ class Population:
             left = np.setdiff1d(left, np.concatenate(so_far[-1][:2]))
         if lose:
             so_far = lose(so_far, rng)
-        q0 = (self.q0 if claimed is None else claimed)[at[:m]]
-        design = Design(z, q0, n, tuple(so_far))
+        return self._everyone(at, Design(z, self._claimed(at[:m], claimed), n, tuple(so_far)), log)
+
+    def stream(self, rng, m=200, n=600, log="given", claimed=None):
+        """Rows of a log and of a stream, which is asked where the margin is small, and one row in ten elsewhere."""
+        at = rng.choice(len(self.x), m + n, replace=False)
+        z = rng.random(m) < self.q0[at[:m]]
+        p = np.where(np.abs(self.margin[at[m:]]) < 0.5, 1.0, 0.1)
+        design = StreamDesign(z, self._claimed(at[:m], claimed), n, asked=rng.random(n) < p, p=p)
+        return self._everyone(at, design, log)
+
+    def _claimed(self, rows, claimed):
+        return (self.q0 if claimed is None else claimed)[rows]
+
+    def _everyone(self, at, design, log):
         return Everyone(design, self.margin[at], np.where(design.labelled, self.y[at], 0.0), log)
 
 

@@ -15,11 +15,13 @@ from unskew.estimation.planning import WIDTHS, Needed, Widths
 LOG, POOL = 300, 2000
 
 
-def begun(seed: int, drawn: float, first: int = 60, *, estimated: bool = False) -> tuple[Unskew, np.ndarray]:
+def begun(
+    seed: int, drawn: float, first: int = 60, *, estimated: bool = False, n: int = POOL
+) -> tuple[Unskew, np.ndarray]:
     """A method with some labels, where the model's probabilities can be right, and the labels of its pool."""
     rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, (LOG + POOL, 2))
-    y = rng.random(LOG + POOL) < expit(4.0 * (X[:, 0] + X[:, 1]))
+    X = rng.uniform(-1, 1, (LOG + n, 2))
+    y = rng.random(LOG + n) < expit(4.0 * (X[:, 0] + X[:, 1]))
     q0 = np.where(X[:, 0] > 0, 0.5, 0.1)
     log = LoggedData(X[:LOG], y[:LOG], rng.random(LOG) < q0[:LOG], q0[:LOG], q0_estimated=estimated)
     method = Unskew(drawn=drawn, random_state=seed).start(log, X[LOG:])
@@ -48,6 +50,31 @@ def test_the_predicted_number_of_labels_gives_about_the_predicted_width(drawn: f
     assert 0.9 < np.mean(reached) < 1.1
     assert 0.7 < min(reached) and max(reached) < 1.35
     assert min(wanted) > 50
+
+
+@pytest.mark.parametrize("drawn", [0.5, 1.0])
+def test_a_pool_that_runs_out_keeps_the_promise(drawn: float) -> None:
+    """Near the end, few rows are left for a draw to be wrong about. The log does not count."""
+    ratios = []
+    for seed in range(6):
+        method, y = begun(seed, drawn, estimated=True, n=300)
+        plan, kept = Widths(method.everyone(), drawn), []
+        for at in (100, 200, 300):
+            while method.labels_ < at:
+                method.tell(y[method.ask(20)])
+            kept.append(plan.half_width(at - 60) / half(method))
+        ratios.append(kept)
+    assert np.mean(ratios, axis=0) == pytest.approx([1.0, 1.0, 1.0], abs=0.12)
+
+
+def test_a_width_that_only_a_pool_that_runs_out_can_reach() -> None:
+    """Draws that are worth as much as the first would need more labels than there are rows."""
+    method, _ = begun(0, 0.5, estimated=True, n=300)
+    plan = Widths(method.everyone(), 0.5)
+    needed = plan.labels_for(0.045)
+    assert needed.labels is not None and 150 < needed.labels < plan.left == 240
+    widths = [plan.half_width(k) for k in range(200, 241)]
+    assert widths == sorted(widths, reverse=True)
 
 
 def test_what_is_expected_now_is_the_interval_that_there_is() -> None:

@@ -45,9 +45,29 @@ def test_a_campaign_on_a_stream(world):
     method = run(StreamedUnskew(drawn=0.2, random_state=0), log, (X, q0), y)
     found = method.error()
     assert found.low < np.mean(method.model_.predict(X) != y) < found.high
-    assert found.labels == log.z.sum() + method.labels_
+    assert found.labels == method.labels_  # the log's propensities were estimated, so it only teaches
     with pytest.raises(InputError, match="known positive probability"):
         run(IDBAL(C=0.64, eta=0.0256), log, (X, q0), y).error()
+
+
+@pytest.mark.parametrize("estimated", [False, True])
+def test_a_confounded_log_does_not_mislead_a_stream(estimated):
+    """A hidden cause turns the label and keeps the row out of the log, in which the model seems to be nearly right."""
+    found, truth = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1, 1, (4000, 2))
+        hidden = rng.random(4000) < 0.2
+        y = ((X.sum(axis=1) > 0) ^ hidden).astype(int)
+        q0 = np.where(X[:, 0] > 0, 0.8, 0.2)
+        z = (rng.random(1500) < q0[:1500]) & ~(hidden[:1500] & (rng.random(1500) < 0.8))
+        log = LoggedData(X[:1500], y[:1500], z, q0[:1500], q0_estimated=estimated)
+        method = run(StreamedUnskew(random_state=seed), log, (X[1500:1810], q0[1500:1810]), y[1500:1810])
+        found.append(method.error())
+        truth.append(np.mean(method.predict(X[1810:]) != y[1810:]))
+    assert sum(e.low <= t <= e.high for e, t in zip(found, truth, strict=True)) >= 11
+    assert all(e.rests_on == "the drawn labels" for e in found)
+    assert sum(e.log.high < t for e, t in zip(found, truth, strict=True)) == 12
 
 
 def test_chosen_from_a_part_of_the_pool_and_drawn_from_all_of_it(world, monkeypatch):

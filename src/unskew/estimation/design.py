@@ -1,7 +1,8 @@
 """The sampling design: with what chance each row was labelled, and therefore how much each label counts."""
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,6 +34,25 @@ class Picked(NamedTuple):
     def asked(self) -> int:
         """The number of drawn rows that were asked for."""
         return len(self.drawn) + self.drawn_lost
+
+
+class Revealed(NamedTuple):
+    """Rows that are labelled independently of each other, row i with chance q_i: those of a log, or of a stream.
+
+    For any x that does not depend on z, the mean of z_i x_i / q_i is an unbiased estimate of the mean of x.
+    """
+
+    z: Bools
+    q: Floats
+
+    def anticipated(self, expected: Floats) -> float:
+        """The variance that is expected of it, from the expected squares of x; infinite if no row is labelled."""
+        return float((expected / self.q).sum()) / len(self.q) ** 2 if self.z.any() else math.inf
+
+    def variance(self, x: Floats, expected: Floats) -> float:
+        """The larger of the variance that the labels show and the one that is expected."""
+        shown = (self.z / self.q * x).var(ddof=1) / len(x) if len(x) > 1 else 0.0
+        return max(float(shown), self.anticipated(expected))
 
 
 class StandIn(NamedTuple):
@@ -90,6 +110,10 @@ class Design:
     @property
     def m(self) -> int:
         return len(self.z)
+
+    @property
+    def log(self) -> Revealed:
+        return Revealed(self.z, self.q0)
 
     @cached_property
     def labelled(self) -> Bools:
@@ -187,3 +211,93 @@ class Design:
             after -= share
             w[drawn.rows] += drawn.each * after
         return w / self.n
+
+    def anticipated(self, expected: Floats, even: float) -> float:
+        """The variance that the draws were expected to leave, from the expected squares of what the labels add.
+
+        It is infinite if there are no drawn labels.
+        """
+        if self.complete:
+            return 0.0
+        a = np.array([len(r.drawn) for r in self.rounds])
+        worth = float((a / np.maximum(self.spreads(even), 1e-300)).sum())
+        share = float(expected.mean()) / even if self.n else 1.0
+        return share / worth / self.n**2 if worth > 0.0 else math.inf
+
+    def variance(self, x: Floats, expected: Floats, even: float) -> float:
+        """The larger of the variances that the drawn labels show and that the model expects of them."""
+        return max(self.of_draws(x**2, even), self.of_draws(expected, even))
+
+    def of_draws(self, square: Floats, even: float) -> float:
+        """The variance of sum_k lambda_k T_k / n, given the square of what the label of each row adds."""
+        found, shares = 0.0, self.round_shares(even)
+        after = float(shares.sum())
+        for k, (share, (chosen, drawn)) in enumerate(zip(shares, self.standing(), strict=True)):
+            found += after**2 * chosen.each * (chosen.each - 1.0) * float(square[chosen.rows].sum())
+            u = self.stand_for(k)
+            found += share**2 * float((u * np.maximum(u - 1.0, 0.0)) @ square[self.rounds[k].drawn])
+            after -= float(share)
+            found += after**2 * drawn.each * (drawn.each - 1.0) * float(square[drawn.rows].sum())
+        return found / self.n**2
+
+    def of_rows(self, expected: Floats) -> float:
+        """The variance that is left if every label of the pool is known, because the pool itself is a sample."""
+        return float(expected.mean()) / self.n if self.n else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class StreamDesign(Design):
+    """The sampling design on a stream: m log rows, then n rows that came by, each asked for by a draw of its own.
+
+    Row i of the stream was asked for with the chance `p_i`, which was known before. So the stream is a second log, but
+    one whose propensities cannot be wrong. Its variance includes that of its rows.
+
+    >>> design = StreamDesign([True], [0.5], 4, asked=[True, False, False, True], p=[1.0, 0.1, 0.1, 0.1])
+    >>> design.pool_weights(0.25).tolist(), design.draws
+    ([0.25, 0.0, 0.0, 2.5], 2)
+    """
+
+    asked: Bools = field(kw_only=True)
+    p: Floats = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "asked", np.asarray(self.asked, dtype=bool))
+        object.__setattr__(self, "p", np.asarray(self.p, dtype=np.float64))
+        if not self.asked.shape == self.p.shape == (self.n,):
+            raise InputError(
+                f"asked and p must have one value for each of the {self.n} stream rows; got shapes {self.asked.shape}, "
+                f"{self.p.shape}. Align them."
+            )
+        for i in np.flatnonzero(~((self.p > 0.0) & (self.p <= 1.0)))[:1]:
+            raise InputError(
+                f"every stream row must have been asked for with a known positive probability; got {self.p[i]} at row "
+                f"{i}. Use StreamedUnskew with drawn= above 0."
+            )
+
+    @cached_property
+    def labelled(self) -> Bools:
+        return np.concatenate([self.z, self.asked])
+
+    @property
+    def complete(self) -> bool:
+        """Never: a stream goes on."""
+        return False
+
+    @cached_property
+    def draws(self) -> int:
+        return int(np.count_nonzero(self.asked))
+
+    def pool_weights(self, even: float) -> Floats:
+        """1 / (n p_i) for the rows that were asked for. Given the earlier rows, each has the mean 1 / n."""
+        return self.asked / self.p / self.n
+
+    def anticipated(self, expected: Floats, even: float) -> float:
+        return Revealed(self.asked, self.p).anticipated(expected)
+
+    def variance(self, x: Floats, expected: Floats, even: float) -> float:
+        return Revealed(self.asked, self.p).variance(x, expected)
+
+    def of_rows(self, expected: Floats) -> float:
+        """Nothing: `variance` includes it."""
+        return 0.0

@@ -5,16 +5,21 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
 from scipy.special import ndtri
 
 from unskew.errors import InputError
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.measures import error, measured
 from unskew.estimation.population import LOG_AT_MOST, PopulationEstimate, Sample
-from unskew.sampling.draws import doubt, spread
+from unskew.rows import Floats
+from unskew.sampling.draws import EVENLY, doubt
 
 WIDTHS = (0.02, 0.01)
 """The half-widths that people are told about."""
+
+ROWS = 1000
+"""Of more rows, this number of quantiles stands for all."""
 
 
 class Needed(NamedTuple):
@@ -36,18 +41,43 @@ class Ahead(NamedTuple):
     needed: tuple[Needed, ...]
 
 
+def worth_of_draws(wrong: Floats, n: int) -> tuple[Floats, Floats]:
+    """What a draw adds to 1 / variance, n^2 / spread, on average over the next labels: some numbers of labels, and this.
+
+    `wrong` is the chance that the model is wrong at each row without a label. Rows get their labels about as in a race
+    (`unskew.sampling.draws`): at time t, row i is still without one with chance exp(-t w_i). Rows of little doubt remain
+    longest, so a draw is worth more and more.
+
+    >>> labels, worth = worth_of_draws(np.full(300, 0.5), 300)
+    >>> np.interp([0, 150, 299], labels, worth).round().tolist()                  # 4 n / (rows left) for even draws
+    [4.0, 8.0, 1204.0]
+    """
+    if not len(wrong):
+        return np.zeros(1), np.zeros(1)
+    rows = min(len(wrong), ROWS)
+    e = np.quantile(wrong, (np.arange(rows) + 0.5) / rows)
+    w, each = rows * doubt(e), len(wrong) / rows
+    last = np.log(len(wrong) + 1.0) / EVENLY  # by then, not even one row is left
+    stay = each * np.exp(-np.outer(np.expm1(np.linspace(0.0, np.log1p(last), 200)), w))
+    labels = len(wrong) - stay.sum(axis=1)
+    root = n / np.sqrt(np.maximum((stay @ w) * (stay @ (e * (1.0 - e) / w)), 1e-100))
+    added = np.cumsum(np.diff(labels) * root[1:] * root[:-1])  # exact where the spread is a square of the rows left
+    return labels, np.append(root[0] ** 2, added / labels[1:])
+
+
 class Widths:
     """What further labels would do to the interval of the error.
 
     The drawn labels so far leave a variance 1 / I, where I sums n^2 / spread over the draws (`unskew.sampling.draws`).
     The log adds 1 / V_log where it counts. With d further draws by the present model, the estimate's variance is ::
 
-        V(d) = 1 / (1 / V_log + I + d n^2 / spread) + rows
+        V(d) = 1 / (1 / V_log + I + sum of n^2 / spread over these draws) + rows
 
-    unless the log would count for more than half (`population.LOG_AT_MOST`). The last term is there because log and
-    pool are themselves a sample: no label of theirs makes it smaller. Where the labels of log or draw show another
-    variance than the model expects of them, their part changes in proportion. A model that goes on learning needs fewer
-    labels than this, one that is too sure of itself needs more.
+    unless the log would count for more than half (`population.LOG_AT_MOST`). Rows are drawn from those that are left,
+    so the spread falls as the pool runs out (`worth_of_draws`). Once every row has a label, only the last term remains.
+    It is there because log and pool are themselves a sample. Where the labels of log or draw show another variance than
+    the model expects of them, their part changes in proportion. A model that goes on learning needs fewer labels than
+    this, one that is too sure of itself needs more.
 
     Parameters
     ----------
@@ -76,7 +106,7 @@ class Widths:
         unlabelled = ~design.labelled[design.m :]
         wrong = everyone.calibration.wrong(everyone.margin[design.m :][unlabelled], shift)
         self.left = len(wrong)
-        self._each = design.n**2 / max(spread(wrong, doubt(wrong)), 1e-300) if self.left else 0.0
+        self._worth = worth_of_draws(wrong, design.n)
 
     @cached_property
     def now(self) -> PopulationEstimate | None:
@@ -93,7 +123,9 @@ class Widths:
 
     def half_width(self, labels: int) -> float:
         """Half the width that the interval should have after this number of further labels."""
-        by_draw = self._by_draw + self.draws(labels) * self._each
+        by_draw = math.inf
+        if labels < self.left:
+            by_draw = self._by_draw + self.draws(labels) * float(np.interp(labels, *self._worth))
         if self._by_log + by_draw == 0.0:
             return math.inf
         c = self._by_log / (self._by_log + by_draw)

@@ -1,8 +1,9 @@
 """A classifier's error on the whole population, with an interval, estimated from a log and from bought labels.
 
 The log's m rows and the pool's n rows are drawn from the population. Row i of the log was revealed with probability
-q0_i. In the pool, each round labelled rows that it chose and rows that it drew from all the others (`Design`). A model
-gives every row a probability p_i of label +1. The estimated mass of label +1 at row i is ::
+q0_i. In the pool, each round labelled rows that it chose and rows that it drew from all the others (`Design`). On a
+stream, which takes the place of the pool, each row was labelled with a known chance of its own (`StreamDesign`). A
+model gives every row a probability p_i of label +1. The estimated mass of label +1 at row i is ::
 
     a_i = p_i / N + omega_i (t_i - p_i),    omega_i = c_0 z_i / (m q0_i)  in the log,   c_1 w_i  in the pool
 
@@ -184,47 +185,27 @@ class Sample:
         """The variances that the model expects of log and draw, known before the labels; infinite for no labels."""
         design, m = self.design, self.design.m
         expected = self.doubt * (slopes.plus - slopes.minus) ** 2
-        log = float((expected[:m] / design.q0).sum()) / m**2 if design.z.any() else math.inf
-        if design.complete:
-            return log, 0.0
-        a = np.array([len(r.drawn) for r in design.rounds])
-        worth = float((a / np.maximum(design.spreads(self.even), 1e-300)).sum())
-        share = float(expected[m:].mean()) / self.even if design.n else 1.0
-        return log, share / worth / design.n**2 if worth > 0.0 else math.inf
+        return design.log.anticipated(expected[:m]), design.anticipated(expected[m:], self.even)
 
     def variances(self, slopes: Slopes, c: tuple[float, float]) -> Variances:
         """For each source that counts, the larger of the variance that its labels show and that the model expects.
 
         Where few labels are wrong, they show next to no variance.
         """
-        design, m, n = self.design, self.design.m, self.design.n
+        design, m = self.design, self.design.m
         delta = slopes.plus - slopes.minus
-        seen, expected = (delta * self.residual) ** 2, self.doubt * delta**2
+        x, expected = delta * self.residual, self.doubt * delta**2
         log = draw = 0.0
         if c[0] and design.z.any():
-            terms = self.importance * delta[:m] * self.residual[:m]
-            log = max(float(terms.var(ddof=1)) / m if m > 1 else 0.0, self.anticipated(slopes)[0])
+            log = design.log.variance(x[:m], expected[:m])
         if c[1] and design.measures_pool and not design.complete:
-            draw = max(self._of_draws(seen[m:]), self._of_draws(expected[m:]))
+            draw = design.variance(x[m:], expected[m:], self.even)
             if not delta[m:].all():  # a group: perhaps none of the drawn rows belongs to it
                 draw = max(draw, self.anticipated(slopes)[1])
         rows = self.p * slopes.plus + (1.0 - self.p) * slopes.minus
         used = rows[: m if c[0] else 0], rows[m:] if c[1] else rows[:0]
         spread = float(np.concatenate(used).var()) / max(sum(map(len, used)), 1)
-        return Variances(log, draw, spread + (c[1] ** 2 * float(expected[m:].mean()) / n if n else 0.0))
-
-    def _of_draws(self, square: Floats) -> float:
-        """The variance of sum_k lambda_k T_k / n, given the square of what the label of each row adds."""
-        design, found = self.design, 0.0
-        shares = design.round_shares(self.even)
-        after = float(shares.sum())
-        for k, (share, (chosen, drawn)) in enumerate(zip(shares, design.standing(), strict=True)):
-            found += after**2 * chosen.each * (chosen.each - 1.0) * float(square[chosen.rows].sum())
-            u = design.stand_for(k)
-            found += share**2 * float((u * np.maximum(u - 1.0, 0.0)) @ square[design.rounds[k].drawn])
-            after -= float(share)
-            found += after**2 * drawn.each * (drawn.each - 1.0) * float(square[drawn.rows].sum())
-        return found / design.n**2
+        return Variances(log, draw, spread + c[1] ** 2 * design.of_rows(expected[m:]))
 
     def means(self, slopes: Slopes) -> tuple[float, float]:
         """What the labels of log and draw add to the value by themselves."""

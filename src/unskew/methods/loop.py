@@ -159,9 +159,10 @@ class Method(ABC):
     ) -> PopulationEstimate:
         """The current model's error on the whole population, or another measure, with an interval.
 
-        Rows of a pool are weighted by the design of the rounds that asked for them. Rows of a stream count as further
-        rows of the log, each with the probability with which it was asked for, which must be above 0. Labelled rows are
-        judged by what the model would say without their own label (`held_out`).
+        Rows of a pool are weighted by the design of the rounds that asked for them. Rows of a stream are weighted by
+        one over the probability with which each was asked for, which must be above 0. The log counts beside them only
+        as far as it can be trusted. Labelled rows are judged by what the model would say without their own label
+        (`held_out`).
 
         Parameters
         ----------

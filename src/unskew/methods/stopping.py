@@ -142,7 +142,7 @@ def prospect(method: Method, start: Method | None = None) -> Prospect | None:
     """
     seen = method.observed()
     X, labelled = seen.parts[-1], seen.labelled  # the pool
-    if seen.design.n:
+    if method.works_on == "pool":
         labelled = labelled[labelled >= seen.design.m] - seen.design.m
     else:
         X = stack(seen.parts)  # for a stream, all rows so far

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unskew.data import LoggedData, propensities, signs
 from unskew.errors import InputError
-from unskew.estimation.design import Design
+from unskew.estimation.design import StreamDesign
 from unskew.methods.loop import Method, Observed, as_log
 from unskew.methods.rounds import StreamRound
 from unskew.rows import Floats, Rows, stack
@@ -139,24 +139,15 @@ class StreamMethod(Method):
             size *= 2
 
     def observed(self) -> Observed:
-        log, X = self.log_, [self.log_.X]
-        z, q0, labelled, seen = [log.z], [log.q0], [np.flatnonzero(log.z)], log.m
-        bought = [batch.bought for batch in self.rounds_]
-        for batch in self.rounds_:
-            if not (batch.p > 0.0).all():
-                raise InputError(
-                    "every stream row must have been asked for with a known positive probability; some were not. "
-                    "Use StreamedUnskew with drawn= above 0."
-                )
-            X.append(batch.X)
-            z.append(batch.queried)
-            q0.append(batch.p)
-            labelled.append(seen + np.flatnonzero(batch.queried))
-            seen += len(batch.y)
+        log, rounds = self.log_, self.rounds_
+        asked = np.concatenate([log.z[:0], *(batch.queried for batch in rounds)])
+        p = np.concatenate([log.q0[:0], *(batch.p for batch in rounds)])
+        bought = [batch.bought for batch in rounds]
+        design = StreamDesign(log.z, log.q0, len(p), asked=asked, p=p)
         return Observed(
-            Design(np.concatenate(z), np.concatenate(q0)),
-            X,
-            np.concatenate(labelled),
+            design,
+            [log.X, *(batch.X for batch in rounds)],
+            np.flatnonzero(design.labelled),
             stack([log.revealed_X, *(one.X for one in bought)]),
             np.concatenate([log.revealed_y, *(one.y for one in bought)]),
         )

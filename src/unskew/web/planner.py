@@ -16,7 +16,7 @@ from unskew.errors import UnskewError
 from unskew.estimation.sentences import ahead
 from unskew.web.models import SpotShown
 
-AHEAD = 3
+READY = 3
 """The number of rows that should be ready for each person at work, so that nobody waits while more are chosen."""
 ROUND = 10
 """The smallest number of rows in a round: every round needs a fit."""
@@ -81,7 +81,7 @@ class Planner:
         state, now = campaign.refresh(), campaign.ledger.now()
         free = sum(row.free(now) for row in state.open.values())
         here = {row.holder for row in state.open.values() if not row.free(now)}  # everybody who labels holds a row
-        wanted = AHEAD * max(1, len(here))
+        wanted = READY * max(1, len(here))
         planned = free < wanted and campaign.room(state) > 0 and campaign.plan(max(ROUND, wanted))
         return campaign.close_due(), planned
 

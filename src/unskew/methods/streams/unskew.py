@@ -17,7 +17,8 @@ class StreamedUnskew(Learner, StreamMethod):
     """The model of `Unskew` on a stream: ask where the sign of the margin is in doubt, and at random elsewhere.
 
     A row is always asked for if |mu| <= 2 s, the disagreement region of the posterior, and with probability `drawn`
-    elsewhere. So every row has a known, positive probability, and `error` is valid for the whole population.
+    elsewhere. So every row has a known, positive probability, and `error` is valid for the whole population, even if
+    the log is not what it claims to be.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import pytest
 
 from people import NO_LOG, NONE, Population, first_round_loses_12_of_15, three_in_ten_skipped
 from unskew.errors import InputError
-from unskew.estimation.design import Design, Picked
+from unskew.estimation.design import Design, Expected, Picked
 from unskew.sampling.draws import doubt, spread, stand_for
 
 N = 6
@@ -83,7 +83,7 @@ def test_the_variance_of_the_draw_is_the_one_that_is_claimed(sizes, close):
         design = Design(*NO_LOG, N, rounds)
         off = design.pool_weights(0.2) - 1 / N  # from the weights of a pool with every label known
         actual += chance * float(off**2 @ (WRONG * (1 - WRONG)))
-        claimed += chance * design.of_draws(WRONG * (1 - WRONG), 0.2)
+        claimed += chance * design.of_draws(Expected(WRONG * (1 - WRONG), np.zeros(len(WRONG))), 0.2).variance
     assert claimed == pytest.approx(actual, rel=close)
 
 

@@ -20,10 +20,10 @@ from unskew.estimation.everyone import Everyone
 
 
 @pytest.mark.parametrize(
-    ("measure", "least"), [("error", 0.92), ("precision", 0.92), ("recall", 0.86), ("log_loss", 0.82)]
+    ("measure", "least"), [("error", 0.92), ("precision", 0.92), ("recall", 0.92), ("log_loss", 0.92)]
 )
 def test_coverage(measure, least):
-    """The model is wrong about a whole region. Recall and log loss then rest on few drawn rows, and hold less often."""
+    """The model is wrong about a whole region. Recall and log loss then rest on few drawn rows and are skewed."""
     people, rng = Population(), np.random.default_rng(6)
     truth = people.truth(measure)
     found = [people.campaign(rng).estimate(measure) for _ in range(250)]

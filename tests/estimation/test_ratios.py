@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from unskew.errors import EmptyMeasure
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone
-from unskew.estimation.population import Sample
+from unskew.estimation.sample import Sample
 
 
 def rare(seed, m=3000):

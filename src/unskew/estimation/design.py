@@ -36,6 +36,20 @@ class Picked(NamedTuple):
         return len(self.drawn) + self.drawn_lost
 
 
+class Expected(NamedTuple):
+    """What the model expects of the square and the cube of what each row's label adds to an estimate."""
+
+    square: Floats
+    cube: Floats
+
+
+class Moments(NamedTuple):
+    """The variance of an estimate, and its third cumulant, which says how skewed it is."""
+
+    variance: float
+    third: float = 0.0
+
+
 class Revealed(NamedTuple):
     """Rows that are labelled independently of each other, row i with chance q_i: those of a log, or of a stream.
 
@@ -49,10 +63,12 @@ class Revealed(NamedTuple):
         """The variance that is expected of it, from the expected squares of x; infinite if no row is labelled."""
         return float((expected / self.q).sum()) / len(self.q) ** 2 if self.z.any() else math.inf
 
-    def variance(self, x: Floats, expected: Floats) -> float:
-        """The larger of the variance that the labels show and the one that is expected."""
-        shown = (self.z / self.q * x).var(ddof=1) / len(x) if len(x) > 1 else 0.0
-        return max(float(shown), self.anticipated(expected))
+    def moments(self, x: Floats, expected: Expected) -> Moments:
+        """The larger of the variance that the labels show and the one that is expected, with its third cumulant."""
+        n, terms = len(x), self.z / self.q * x
+        terms = terms - terms.mean()
+        shown = Moments(float(terms @ terms) / (n * max(n - 1, 1)), float((terms**3).sum()) / n**3)
+        return max(shown, Moments(self.anticipated(expected.square), float((expected.cube / self.q**2).sum()) / n**3))
 
 
 class StandIn(NamedTuple):
@@ -224,21 +240,27 @@ class Design:
         share = float(expected.mean()) / even if self.n else 1.0
         return share / worth / self.n**2 if worth > 0.0 else math.inf
 
-    def variance(self, x: Floats, expected: Floats, even: float) -> float:
+    def moments(self, x: Floats, expected: Expected, even: float) -> Moments:
         """The larger of the variances that the drawn labels show and that the model expects of them."""
-        return max(self.of_draws(x**2, even), self.of_draws(expected, even))
+        return max(self.of_draws(Expected(x**2, x**3), even), self.of_draws(expected, even))
 
-    def of_draws(self, square: Floats, even: float) -> float:
-        """The variance of sum_k lambda_k T_k / n, given the square of what the label of each row adds."""
-        found, shares = 0.0, self.round_shares(even)
-        after = float(shares.sum())
+    def of_draws(self, label: Expected, even: float) -> Moments:
+        """The variance and the third cumulant of sum_k lambda_k T_k / n, given what the label of each row adds.
+
+        A row that stands for u rows was there with chance 1 / u. Then the variance of u x is (u - 1) x^2, its third
+        cumulant (u - 1) (u - 2) x^3, and each such row stands for u of them.
+        """
+        square, cube, shares = *label, self.round_shares(even)
+        variance, third, after = 0.0, 0.0, float(shares.sum())
         for k, (share, (chosen, drawn)) in enumerate(zip(shares, self.standing(), strict=True)):
-            found += after**2 * chosen.each * (chosen.each - 1.0) * float(square[chosen.rows].sum())
-            u = self.stand_for(k)
-            found += share**2 * float((u * np.maximum(u - 1.0, 0.0)) @ square[self.rounds[k].drawn])
-            after -= float(share)
-            found += after**2 * drawn.each * (drawn.each - 1.0) * float(square[drawn.rows].sum())
-        return found / self.n**2
+            later = after - float(share)
+            parts = (after, chosen.each, chosen.rows), (share, self.stand_for(k), self.rounds[k].drawn)
+            for part, u, rows in (*parts, (later, drawn.each, drawn.rows)):
+                spread = u * np.maximum(u - 1.0, 0.0) * part**2
+                variance += float((spread * square[rows]).sum())
+                third += float((spread * part * (u - 2.0) * cube[rows]).sum())
+            after = later
+        return Moments(variance / self.n**2, third / self.n**3)
 
     def of_rows(self, expected: Floats) -> float:
         """The variance that is left if every label of the pool is known, because the pool itself is a sample."""
@@ -295,8 +317,8 @@ class StreamDesign(Design):
     def anticipated(self, expected: Floats, even: float) -> float:
         return Revealed(self.asked, self.p).anticipated(expected)
 
-    def variance(self, x: Floats, expected: Floats, even: float) -> float:
-        return Revealed(self.asked, self.p).variance(x, expected)
+    def moments(self, x: Floats, expected: Expected, even: float) -> Moments:
+        return Revealed(self.asked, self.p).moments(x, expected)
 
     def of_rows(self, expected: Floats) -> float:
         """Nothing: `variance` includes it."""

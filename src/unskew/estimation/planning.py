@@ -11,7 +11,8 @@ from scipy.special import ndtri
 from unskew.errors import InputError
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.measures import error, measured
-from unskew.estimation.population import LOG_AT_MOST, PopulationEstimate, Sample
+from unskew.estimation.population import LOG_AT_MOST, PopulationEstimate
+from unskew.estimation.sample import Sample
 from unskew.rows import Floats
 from unskew.sampling.draws import EVENLY, doubt
 
@@ -42,11 +43,11 @@ class Ahead(NamedTuple):
 
 
 def worth_of_draws(wrong: Floats, n: int) -> tuple[Floats, Floats]:
-    """What a draw adds to 1 / variance, n^2 / spread, on average over the next labels: some numbers of labels, and this.
+    """What a draw adds to 1 / variance, n^2 / spread, on average over the next labels: numbers of labels, and this.
 
     `wrong` is the chance that the model is wrong at each row without a label. Rows get their labels about as in a race
-    (`unskew.sampling.draws`): at time t, row i is still without one with chance exp(-t w_i). Rows of little doubt remain
-    longest, so a draw is worth more and more.
+    (`unskew.sampling.draws`): at time t, row i is still without one with chance exp(-t w_i). Rows of little doubt are
+    the last to get theirs, so a draw is worth more and more.
 
     >>> labels, worth = worth_of_draws(np.full(300, 0.5), 300)
     >>> np.interp([0, 150, 299], labels, worth).round().tolist()                  # 4 n / (rows left) for even draws
@@ -100,9 +101,9 @@ class Widths:
         log, draw = self._sample.anticipated(self._slopes)
         self._by_log = 1.0 / log if self.now is not None and self.now.log_share else 0.0
         self._by_draw = 1.0 / draw if draw > 0.0 else math.inf
-        shown = self._sample.variances(self._slopes, (1.0, 1.0))
-        self._of_log = shown.log
-        self._worse = shown.draw / draw if 0.0 < draw < math.inf else 1.0
+        shown = self._sample.spread(self._slopes, (1.0, 1.0))
+        self._of_log = shown.log.variance
+        self._worse = shown.draw.variance / draw if 0.0 < draw < math.inf else 1.0
         unlabelled = ~design.labelled[design.m :]
         wrong = everyone.calibration.wrong(everyone.margin[design.m :][unlabelled], shift)
         self.left = len(wrong)
@@ -130,7 +131,7 @@ class Widths:
             return math.inf
         c = self._by_log / (self._by_log + by_draw)
         c = min(c, LOG_AT_MOST) if by_draw else c
-        rows = self._sample.variances(self._slopes, (c, 1.0 - c)).rows
+        rows = self._sample.spread(self._slopes, (c, 1.0 - c)).rows
         variance = c**2 * self._of_log + rows
         variance += (1.0 - c) ** 2 * self._worse / by_draw if by_draw else 0.0
         return float(ndtri(0.5 + self.level / 2.0)) * math.sqrt(variance)

@@ -22,7 +22,8 @@ from scipy.special import ndtri
 
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
 from unskew.estimation.design import Design
-from unskew.estimation.measures import Masses, Measured, Ratio, Slopes, Smooth, measured, slopes_at
+from unskew.estimation.measures import Measured, Ratio, Slopes, Smooth, measured, slopes_at
+from unskew.estimation.sample import Sample
 from unskew.rows import Bools, Floats
 
 DISAGREE = 0.01
@@ -140,80 +141,6 @@ class PopulationEstimate:
         return f"<table>{''.join(f'<tr><th>{name}</th><td>{told}</td></tr>' for name, told in facts.items())}</table>"
 
 
-class Variances(NamedTuple):
-    """The variance of an estimate that rests on the log alone, on the draw alone, and what comes from the rows."""
-
-    log: float
-    draw: float
-    rows: float
-
-    def total(self, c: tuple[float, float]) -> float:
-        return c[0] ** 2 * self.log + c[1] ** 2 * self.draw + self.rows
-
-
-class Sample:
-    """The rows of log and pool with the model's probabilities p and the labels, ready for any measure.
-
-    Parameters
-    ----------
-    design : Design
-        How the labels came about.
-    p : array of length m + n
-        The probability of label +1 at every row, without the row's own label.
-    y : array of length m + n
-        +1.0 or -1.0 where labelled.
-    """
-
-    def __init__(self, design: Design, p: Floats, y: Floats) -> None:
-        self.design, self.p, m = design, p, design.m
-        self.residual = np.where(design.labelled, (y > 0.0) - p, 0.0)
-        self.doubt = p * (1.0 - p)
-        self.even = max(float(self.doubt[m:].mean()), 1e-12) if design.n else 0.25
-        self.importance = design.z / design.q0
-        self.masses = cache(self._masses)
-        self.pool_weights = design.pool_weights(self.even) if design.measures_pool else np.zeros(design.n)
-
-    def _masses(self, c: tuple[float, float]) -> Masses:
-        """The mass of each label at every row where log and draw count c_0 and c_1."""
-        m, n = self.design.m, self.design.n
-        rows = np.repeat([float(c[0] > 0.0), float(c[1] > 0.0)], [m, n]) if sum(c) else np.ones(m + n)
-        each = rows / rows.sum()
-        correction = np.concatenate([c[0] / max(m, 1) * self.importance, c[1] * self.pool_weights]) * self.residual
-        return Masses(each * self.p + correction, each * (1.0 - self.p) - correction)
-
-    def anticipated(self, slopes: Slopes) -> tuple[float, float]:
-        """The variances that the model expects of log and draw, known before the labels; infinite for no labels."""
-        design, m = self.design, self.design.m
-        expected = self.doubt * (slopes.plus - slopes.minus) ** 2
-        return design.log.anticipated(expected[:m]), design.anticipated(expected[m:], self.even)
-
-    def variances(self, slopes: Slopes, c: tuple[float, float]) -> Variances:
-        """For each source that counts, the larger of the variance that its labels show and that the model expects.
-
-        Where few labels are wrong, they show next to no variance.
-        """
-        design, m = self.design, self.design.m
-        delta = slopes.plus - slopes.minus
-        x, expected = delta * self.residual, self.doubt * delta**2
-        log = draw = 0.0
-        if c[0] and design.z.any():
-            log = design.log.variance(x[:m], expected[:m])
-        if c[1] and design.measures_pool and not design.complete:
-            draw = design.variance(x[m:], expected[m:], self.even)
-            if not delta[m:].all():  # a group: perhaps none of the drawn rows belongs to it
-                draw = max(draw, self.anticipated(slopes)[1])
-        rows = self.p * slopes.plus + (1.0 - self.p) * slopes.minus
-        used = rows[: m if c[0] else 0], rows[m:] if c[1] else rows[:0]
-        spread = float(np.concatenate(used).var()) / max(sum(map(len, used)), 1)
-        return Variances(log, draw, spread + c[1] ** 2 * design.of_rows(expected[m:]))
-
-    def means(self, slopes: Slopes) -> tuple[float, float]:
-        """What the labels of log and draw add to the value by themselves."""
-        m, delta = self.design.m, slopes.plus - slopes.minus
-        x = delta * self.residual
-        return float(self.importance @ x[:m]) / max(m, 1), float(self.pool_weights @ x[m:])
-
-
 def population(
     design: Design,
     p: Floats,
@@ -265,8 +192,8 @@ def population(
     if has_log and has_draw:
         together = _shares(sample, what, name)
         _, slopes = _at(sample, what, name, together)
-        found, (by_log, by_draw) = sample.variances(slopes, (1.0, 1.0)), sample.means(slopes)
-        apart, expected = (by_log - by_draw) ** 2, found.log + found.draw
+        found, (by_log, by_draw) = sample.spread(slopes, (1.0, 1.0)), sample.means(slopes)
+        apart, expected = (by_log - by_draw) ** 2, found.log.variance + found.draw.variance
         agreement = math.erfc(math.sqrt(apart / expected / 2.0)) if expected > 0.0 else float(apart == 0.0)
         if log == "given" and agreement >= DISAGREE:
             c = together
@@ -275,7 +202,7 @@ def population(
 
     @cache
     def side(at: tuple[float, float]) -> tuple[Side, float]:
-        return _interval(sample, what, name, at, z)
+        return _interval(sample, what, name, at, z, of_all=group is None)
 
     def alone(at: tuple[float, float]) -> Side | None:
         try:
@@ -330,16 +257,44 @@ def _at(sample: Sample, what: Ratio | Smooth, name: str, c: tuple[float, float])
         return measured(what, sample.masses((0.0, 0.0)), name)
 
 
-def _interval(sample: Sample, what: Ratio | Smooth, name: str, c: tuple[float, float], z: float) -> tuple[Side, float]:
-    """The value and its interval where log and draw count c; and the variance."""
+def _interval(
+    sample: Sample, what: Ratio | Smooth, name: str, c: tuple[float, float], z: float, *, of_all: bool
+) -> tuple[Side, float]:
+    """The value and its interval where log and draw count c; and the variance.
+
+    The error of everyone has a normal interval: rows are drawn to measure just this, so no label counts for very much.
+    In other measures a few labels can, and then the variance grows with the value. So the interval of a skewed
+    estimate, whose ends are a little further on the side of the tail, is tried too, and the further end counts.
+    """
     value, slopes = _at(sample, what, name, c)
-    variance = spread = sample.variances(slopes, c).total(c)
+    variance = sample.spread(slopes, c).variance(c)
     least, most = _range(what, name)
     inside = min(max(value, least), most)
+    at: Slopes | None = slopes
     if isinstance(what, Ratio) and np.ptp(what.bottom) > 0.0:  # otherwise the bottom is known
-        spread = _of_ratio(sample, what, inside, most, c)
-    half = z * math.sqrt(spread)
-    return Side(inside, min(max(value - half, least), inside), max(min(value + half, most), inside)), variance
+        at = _of_ratio(sample, what, inside, most, c)
+    low, high = least, most
+    if at is not None:
+        spread = sample.spread(at, c)
+        ends = _ends(z, spread.variance(c), 0.0)
+        if not (of_all and name == "error"):
+            skewed = _ends(z, spread.variance(c), spread.skew(c))
+            ends = min(ends[0], skewed[0]), max(ends[1], skewed[1])
+        low, high = value + ends[0], value + ends[1]
+    return Side(inside, min(max(low, least), inside), max(min(high, most), inside)), variance
+
+
+def _ends(z: float, variance: float, slope: float) -> tuple[float, float]:
+    """Where (d / z)^2 = variance + slope d: how far below and above the value the interval ends.
+
+    `slope` is how fast the variance grows with the value: the third cumulant, divided by the variance. If it is 0,
+    the interval is normal. For a share of n rows it is (1 - 2 share) / n, and this is Wilson's interval (1927).
+
+    >>> [round(end, 2) for end in _ends(2.0, 1.0, 0.0)], [round(end, 2) for end in _ends(2.0, 1.0, 0.5)]
+    ([-2.0, 2.0], [-1.24, 3.24])
+    """
+    half = math.sqrt(variance + (z * slope / 2.0) ** 2)
+    return z * (z * slope / 2.0 - half), z * (z * slope / 2.0 + half)
 
 
 def _range(what: Ratio | Smooth, name: str) -> tuple[float, float]:
@@ -351,19 +306,18 @@ def _range(what: Ratio | Smooth, name: str) -> tuple[float, float]:
     return -most if name.startswith("difference") else 0.0, most
 
 
-def _of_ratio(sample: Sample, what: Ratio, value: float, most: float, c: tuple[float, float]) -> float:
-    """The variance of a ratio in [0, most] for its interval, taken at a value a little nearer to the middle.
+def _of_ratio(sample: Sample, what: Ratio, value: float, most: float, c: tuple[float, float]) -> Slopes | None:
+    """The slopes of a ratio in [0, most] for its interval, taken at a value a little nearer to the middle.
 
     If the bottom is as uncertain as the number of k rows, the value is moved as if half a row more had been found and
     half a row more had been missed. Otherwise a model that found all of three labelled positives would seem to be sure
-    to find every other. The variance is infinite if the labels do not show that there is anything to divide by.
+    to find every other. There are none if the labels do not show that there is anything to divide by.
     """
     bottom = what.bottom.of(sample.masses(c))
     if not bottom > 0.0:
-        return math.inf
-    one_in_k = sample.variances(Slopes(what.bottom.plus / bottom, what.bottom.minus / bottom), c).total(c)
-    nearer = (value + one_in_k * most / 2.0) / (1.0 + one_in_k)
-    return sample.variances(slopes_at(what, nearer, bottom), c).total(c)
+        return None
+    one_in_k = sample.spread(Slopes(what.bottom.plus / bottom, what.bottom.minus / bottom), c).variance(c)
+    return slopes_at(what, (value + one_in_k * most / 2.0) / (1.0 + one_in_k), bottom)
 
 
 def _worth(sample: Sample, slopes: Slopes, c: tuple[float, float], variance: float) -> float:
@@ -371,6 +325,6 @@ def _worth(sample: Sample, slopes: Slopes, c: tuple[float, float], variance: flo
     design, delta = sample.design, slopes.plus - slopes.minus
     rows = sample.p * slopes.plus + (1.0 - sample.p) * slopes.minus
     one = float((sample.doubt * delta**2).mean() + rows.var())
-    of_labels = variance - sample.variances(slopes, c).rows
+    of_labels = variance - sample.spread(slopes, c).rows
     most = float(design.m + design.n)
     return min(one / of_labels, most) if of_labels > 0.0 else most

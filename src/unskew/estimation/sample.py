@@ -1,0 +1,91 @@
+"""The rows of log and pool as estimates see them: what the labels add to a measure, and how uncertain that is."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from unskew.estimation.design import Design, Expected, Moments
+from unskew.estimation.measures import Masses, Slopes
+from unskew.rows import Floats
+
+
+class Spread(NamedTuple):
+    """How uncertain an estimate is that rests on the log alone, on the draw alone; and the variance due to the rows."""
+
+    log: Moments
+    draw: Moments
+    rows: float
+
+    def variance(self, c: tuple[float, float]) -> float:
+        """Where log and draw count c."""
+        return c[0] ** 2 * self.log.variance + c[1] ** 2 * self.draw.variance + self.rows
+
+    def skew(self, c: tuple[float, float]) -> float:
+        """The third cumulant, divided by the variance."""
+        third = c[0] ** 3 * self.log.third + c[1] ** 3 * self.draw.third
+        return third / self.variance(c) if third else 0.0
+
+
+class Sample:
+    """The rows of log and pool with the model's probabilities p and the labels, ready for any measure.
+
+    Parameters
+    ----------
+    design : Design
+        How the labels came about.
+    p : array of length m + n
+        The probability of label +1 at every row, without the row's own label.
+    y : array of length m + n
+        +1.0 or -1.0 where labelled.
+    """
+
+    def __init__(self, design: Design, p: Floats, y: Floats) -> None:
+        self.design, self.p, m = design, p, design.m
+        self.residual = np.where(design.labelled, (y > 0.0) - p, 0.0)
+        self.doubt = p * (1.0 - p)
+        self.even = max(float(self.doubt[m:].mean()), 1e-12) if design.n else 0.25
+        self.importance = design.z / design.q0
+        self.masses = cache(self._masses)
+        self.pool_weights = design.pool_weights(self.even) if design.measures_pool else np.zeros(design.n)
+
+    def _masses(self, c: tuple[float, float]) -> Masses:
+        """The mass of each label at every row where log and draw count c_0 and c_1."""
+        m, n = self.design.m, self.design.n
+        rows = np.repeat([float(c[0] > 0.0), float(c[1] > 0.0)], [m, n]) if sum(c) else np.ones(m + n)
+        each = rows / rows.sum()
+        correction = np.concatenate([c[0] / max(m, 1) * self.importance, c[1] * self.pool_weights]) * self.residual
+        return Masses(each * self.p + correction, each * (1.0 - self.p) - correction)
+
+    def anticipated(self, slopes: Slopes) -> tuple[float, float]:
+        """The variances that the model expects of log and draw, known before the labels; infinite for no labels."""
+        design, m = self.design, self.design.m
+        expected = self.doubt * (slopes.plus - slopes.minus) ** 2
+        return design.log.anticipated(expected[:m]), design.anticipated(expected[m:], self.even)
+
+    def spread(self, slopes: Slopes, c: tuple[float, float]) -> Spread:
+        """For each source that counts, the larger of the variance that its labels show and that the model expects.
+
+        Where few labels are wrong, they show next to no variance.
+        """
+        design, m = self.design, self.design.m
+        delta = slopes.plus - slopes.minus
+        x, square = delta * self.residual, self.doubt * delta**2
+        expected = [Expected(square[part], (square * delta * (1.0 - 2.0 * self.p))[part]) for part in np.s_[:m, m:]]
+        log = draw = Moments(0.0)
+        if c[0] and design.z.any():
+            log = design.log.moments(x[:m], expected[0])
+        if c[1] and design.measures_pool and not design.complete:
+            draw = design.moments(x[m:], expected[1], self.even)
+            if not delta[m:].all():  # a group: perhaps none of the drawn rows belongs to it
+                draw = max(draw, Moments(self.anticipated(slopes)[1], draw.third))
+        rows = self.p * slopes.plus + (1.0 - self.p) * slopes.minus
+        used = rows[: m if c[0] else 0], rows[m:] if c[1] else rows[:0]
+        between = float(np.concatenate(used).var()) / max(sum(map(len, used)), 1)
+        return Spread(log, draw, between + c[1] ** 2 * design.of_rows(square[m:]))
+
+    def means(self, slopes: Slopes) -> tuple[float, float]:
+        """What the labels of log and draw add to the value by themselves."""
+        m, delta = self.design.m, slopes.plus - slopes.minus
+        x = delta * self.residual
+        return float(self.importance @ x[:m]) / max(m, 1), float(self.pool_weights @ x[m:])

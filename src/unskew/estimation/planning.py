@@ -14,13 +14,13 @@ from unskew.estimation.measures import error, measured
 from unskew.estimation.population import LOG_AT_MOST, PopulationEstimate
 from unskew.estimation.sample import Sample
 from unskew.rows import Floats
-from unskew.sampling.draws import EVENLY, doubt
+from unskew.sampling.draws import EVENLY, doubt, spread
 
 WIDTHS = (0.02, 0.01)
 """The half-widths that people are told about."""
 
-ROWS = 1000
-"""Of more rows, this number of quantiles stands for all."""
+SLICES = 1000
+"""More rows are put in order and cut into this number of slices, which stand for them."""
 
 
 class Needed(NamedTuple):
@@ -43,27 +43,30 @@ class Ahead(NamedTuple):
 
 
 def worth_of_draws(wrong: Floats, n: int) -> tuple[Floats, Floats]:
-    """What a draw adds to 1 / variance, n^2 / spread, on average over the next labels: numbers of labels, and this.
+    """Some numbers of next labels, and for each what a draw among them adds to 1 / variance on average: n^2 / spread.
 
-    `wrong` is the chance that the model is wrong at each row without a label. Rows get their labels about as in a race
-    (`unskew.sampling.draws`): at time t, row i is still without one with chance exp(-t w_i). Rows of little doubt are
-    the last to get theirs, so a draw is worth more and more.
+    `wrong` is the chance that the model is wrong, at each row without a label. Rows get their labels about as in a race
+    (`unskew.sampling.draws`): at time t, row i is still without one with chance exp(-t w_i). The fewer rows are left,
+    the smaller is the spread of a draw.
 
     >>> labels, worth = worth_of_draws(np.full(300, 0.5), 300)
     >>> np.interp([0, 150, 299], labels, worth).round().tolist()                  # 4 n / (rows left) for even draws
     [4.0, 8.0, 1204.0]
     """
-    if not len(wrong):
+    left = len(wrong)
+    if not left:
         return np.zeros(1), np.zeros(1)
-    rows = min(len(wrong), ROWS)
-    e = np.quantile(wrong, (np.arange(rows) + 0.5) / rows)
-    w, each = rows * doubt(e), len(wrong) / rows
-    last = np.log(len(wrong) + 1.0) / EVENLY  # by then, not even one row is left
+    cuts = np.linspace(0, left, min(left, SLICES) + 1).astype(np.int64)
+    each = np.diff(cuts)
+    e = np.add.reduceat(np.sort(wrong), cuts[:-1]) / each
+    w = doubt(e) * len(e)
+    last = np.log(left + 1.0) / EVENLY  # by then, not even one row is left
     stay = each * np.exp(-np.outer(np.expm1(np.linspace(0.0, np.log1p(last), 200)), w))
-    labels = len(wrong) - stay.sum(axis=1)
-    root = n / np.sqrt(np.maximum((stay @ w) * (stay @ (e * (1.0 - e) / w)), 1e-100))
+    labels = left - stay.sum(axis=1)
+    root = 1.0 / np.sqrt(np.maximum((stay @ w) * (stay @ (e * (1.0 - e) / w)), 1e-100))
     added = np.cumsum(np.diff(labels) * root[1:] * root[:-1])  # exact where the spread is a square of the rows left
-    return labels, np.append(root[0] ** 2, added / labels[1:])
+    now = n**2 / max(spread(wrong, doubt(wrong)), 1e-300)
+    return labels, now * np.append(1.0, added / labels[1:] / root[0] ** 2)
 
 
 class Widths:

@@ -1,6 +1,11 @@
 """What several tests share."""
 
 import os
+
+# Fits here are small: threads that wait for each other would take most of the time. Set before NumPy is loaded, and
+# for the processes that tests start.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 import shutil
 import subprocess
 import tempfile

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
@@ -22,6 +23,8 @@ from commands import START
 from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL
+from unskew.campaigns.learning import prepared
+from unskew.campaigns.tables import parquet
 from unskew.cli import main
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -39,6 +42,23 @@ def own_cache(tmp_path_factory) -> Iterator[Path]:
         for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
             patch.setenv(name, str(folder / name.lower()))
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_table_tried_once() -> Iterator[None]:
+    """A Parquet file is first tried in a process of its own, which takes long. Here one is tried only once."""
+    tried, check = set(), parquet.check_parquet
+
+    def once(path: Path) -> None:
+        content = sha256(path.read_bytes()).digest()
+        if content not in tried:
+            check(path)
+            tried.add(content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (parquet, prepared):
+            patch.setattr(module, "check_parquet", once)
+        yield
 
 
 @pytest.fixture(scope="session")

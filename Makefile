@@ -1,5 +1,6 @@
 # make demo    a whole campaign on a simulated bank, and its report, in under a minute
-# make test    every test
+# make test    every test, simulations in their short form
+# make test-slow    the long forms of simulations: more repeats, more models
 # make test-label-studio    a round trip through the real Label Studio, in an environment of its own
 # make test-faults    ten minutes of kills, damaged files and odd inputs, with the figures of the run
 # make check   style, types, layers, documentation, known holes
@@ -18,7 +19,7 @@ export UNSKEW_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-label-studio test-faults check bench docs clean
+.PHONY: help demo test test-slow test-label-studio test-faults check bench docs clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -38,7 +39,10 @@ demo: $(READY)
 	@$(BIN)/unskew demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n auto --dist loadfile
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m slow
 
 test-label-studio: $(READY)
 	@test -x .venv-label-studio/bin/python || $(PYTHON) -m venv .venv-label-studio

@@ -1,10 +1,16 @@
 """What several tests share."""
 
 import os
+
+# Fits here are small: threads that wait for each other would take most of the time. Set before NumPy is loaded, and
+# for the processes that tests start.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,6 +23,8 @@ from commands import START
 from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL
+from unskew.campaigns.learning import prepared
+from unskew.campaigns.tables import parquet
 from unskew.cli import main
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -34,6 +42,23 @@ def own_cache(tmp_path_factory) -> Iterator[Path]:
         for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
             patch.setenv(name, str(folder / name.lower()))
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_table_tried_once() -> Iterator[None]:
+    """A Parquet file is first tried in a process of its own, which takes long. Here one is tried only once."""
+    tried, check = set(), parquet.check_parquet
+
+    def once(path: Path) -> None:
+        content = sha256(path.read_bytes()).digest()
+        if content not in tried:
+            check(path)
+            tried.add(content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (parquet, prepared):
+            patch.setattr(module, "check_parquet", once)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -174,9 +199,10 @@ def bank(begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Warnings are errors, but not beside a server's threads: `catch_warnings` in one thread resets filters in another.
 
-    Libraries that silence a warning of their own (as FastAPI does with one of pydantic's) would then raise it by
-    chance. Python 3.14 has filters for each thread; until then, the tests of the page only show warnings.
+    Libraries that silence a warning of their own (as FastAPI does with one of pydantic's, about an alias) would then
+    raise it by chance. Python 3.14 has filters for each thread; until then, the tests of the page only show warnings,
+    and that one not even so.
     """
     for item in items:
         if item.path.name.startswith("test_web_"):
-            item.add_marker(pytest.mark.filterwarnings("default"))
+            item.add_marker(pytest.mark.filterwarnings("default", "ignore:The 'alias' attribute"))

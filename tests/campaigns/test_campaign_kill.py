@@ -57,12 +57,10 @@ def work(folder, said, phase):
             campaign.close_due()
 
 
-KILLS = {"sqlite": 100, "postgresql": 24}
-
-
+@pytest.mark.parametrize("kills", [12, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("store", STORES)
-def test_killed_while_asking_telling_and_closing(tables, tmp_path, request, store):
-    url, kills = None if store == "sqlite" else request.getfixturevalue("postgresql_url"), KILLS[store]
+def test_killed_while_asking_telling_and_closing(tables, tmp_path, request, store, kills):
+    url = None if store == "sqlite" else request.getfixturevalue("postgresql_url")
     folder, said = tmp_path / "campaign", tmp_path / "said"
     create(tables, folder, url).close()
     said.touch()

@@ -172,6 +172,7 @@ def test_a_full_disk_while_it_is_made_leaves_nothing(tables, tmp_path, most):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != most
 
 
+@pytest.mark.parametrize("folder", ["sqlite"], indirect=True)
 def test_a_full_disk_while_a_model_is_kept_breaks_nothing(tables, folder, tmp_path, monkeypatch):
     """It is fitted, and not kept."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))

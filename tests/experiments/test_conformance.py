@@ -8,8 +8,6 @@ import pytest
 from unskew.experiments import mean_curve
 from unskew.methods.registry import PAPER_METHODS
 
-REPEATS = 120
-
 
 def disagreements(ours, theirs):
     """Points outside: |error| <= 0.012 + 3 standard errors, |labels| <= 3 % + 0.5 + 3 standard errors."""
@@ -24,7 +22,8 @@ def disagreements(ours, theirs):
     return out
 
 
-def test_every_cell(data_dir):
+@pytest.mark.parametrize("repeats", [30, pytest.param(120, marks=pytest.mark.slow)])
+def test_every_cell(data_dir, repeats):
     path = data_dir.parent / "conformance" / "curves.json"
     if not path.is_file():
         pytest.skip(f"the curves of the released program are not at {path}")
@@ -35,7 +34,7 @@ def test_every_cell(data_dir):
         assert set(cell["curves"]) == set(PAPER_METHODS)
         asked = {k: cell[k] for k in ("dataset", "policy", "C", "eta", "logged_fraction", "label_budget")}
         for method, theirs in cell["curves"].items():
-            ours = mean_curve(**asked, method=method, repeats=REPEATS, seed=0, data_dir=data_dir)
+            ours = mean_curve(**asked, method=method, repeats=repeats, seed=0, data_dir=data_dir)
             outside += [(cell["dataset"], cell["policy"], method, *pair) for pair in disagreements(ours, theirs)]
             points += len(theirs)
     assert len(outside) <= 0.02 * points, outside

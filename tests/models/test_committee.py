@@ -290,7 +290,9 @@ def test_rivals_take_the_model_too():
         assert len(m.ask(10)) == 10 and isinstance(m.model_, LogisticRegression)
 
 
-@pytest.mark.parametrize("model", ["boosting", "logistic", "forest", "pipeline"])  # sgd varies too much from fit to fit
+@pytest.mark.parametrize(  # sgd varies too much from fit to fit
+    "model", ["logistic", *(pytest.param(name, marks=pytest.mark.slow) for name in ("boosting", "forest", "pipeline"))]
+)
 def test_real_data(model, data_dir):
     """Forty labels, chosen, are worth at least about as much as forty at random; the warm start has bought none yet."""
     bought, drawn = [], []

@@ -44,16 +44,19 @@ def locked(campaign: Campaign) -> Iterator[None]:
 
 
 def test_fifty_requests_on_a_locked_ledger_are_refused_soon_and_pages_do_not_wait(stored: Path) -> None:
-    with serving(stored) as page, httpx.Client(base_url=page.address, timeout=15) as nobody:
+    with (
+        serving(stored) as page,
+        httpx.Client(base_url=page.address, timeout=15) as nobody,
+        httpx.Client(base_url=page.address, timeout=15) as client,
+    ):
         page.link("ada")
-        ada = {"Authorization": f"Bearer {page.tokens['ada']}"}
-        with httpx.Client(base_url=page.address, headers=ada) as client:
-            id = rows(client)["rows"][0]["id"]
+        client.headers["Authorization"] = f"Bearer {page.tokens['ada']}"
+        id = rows(client)["rows"][0]["id"]
 
         def send(k: int) -> httpx.Response:
             said = {"answers": [{"id": id, "label": "yes"}], "ask": 1}
             to, body = (("ask", {"n": 2}), ("tell", said))[k % 2]
-            return httpx.post(f"{page.address}/api/{to}", json=body, headers=ada, timeout=15)
+            return client.post(f"/api/{to}", json=body)
 
         with locked(page.campaign), ThreadPoolExecutor(50) as many:
             sent = [many.submit(send, k) for k in range(50)]

@@ -1,5 +1,6 @@
 """Answers that are read slowly, and too many requests of one person: memory stays bounded, and others are served."""
 
+import asyncio
 import contextlib
 import json
 import re
@@ -132,3 +133,18 @@ def test_one_address_has_not_too_many_requests_at_once(folder: Path) -> None:
             assert client.get("/enter").status_code == 429
         assert [one.result().status_code for one in waiting] == [401, 401]
         assert client.get("/enter").status_code == 200
+
+
+def test_no_part_of_an_answer_is_held_back(
+    page: Page, client: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Headers and body are sent apart. Without the option, the body waits until the headers are acknowledged."""
+    found, made = [], connections.Connection.connection_made
+
+    def watched(self: connections.Connection, transport: asyncio.Transport) -> None:
+        made(self, transport)
+        found.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(connections.Connection, "connection_made", watched)
+    assert client().get("/enter").status_code == 200
+    assert found == [1]

@@ -37,12 +37,10 @@ def make(tmp_path: Path) -> Iterator[Make]:
         label = [classes[int(v > 0)] if k % 2 else None for k, v in enumerate(x)]
         log = pl.DataFrame({"x": x, "note": ["n"] * 100, extra: x, "y": label, "q0": [0.5] * 100})
         pool = log.select("x", pl.lit(note).alias("note"), extra, pl.Series("key", [key.format(k) for k in range(100)]))
-        log.write_parquet(tmp_path / "log.parquet")
-        pool.write_parquet(tmp_path / "pool.parquet")
         opened.append(
             Campaign.create(
-                tmp_path / "campaign", log=tmp_path / "log.parquet", pool=tmp_path / "pool.parquet", label="y",
-                propensity="q0", id="key", classes=classes, budget=10,
+                tmp_path / "campaign", log=log, pool=pool, label="y", propensity="q0", id="key", classes=classes,
+                budget=10,
             )
         )  # fmt: skip
         return opened[-1]

@@ -119,8 +119,10 @@ def applicants(rows: int, seed: int) -> pl.DataFrame:
     )
 
 
-def begin(folder: Path, *, budget: int = 12, pool: int = 200, lease: timedelta = timedelta(minutes=30)) -> Path:
-    """A campaign in a new folder; the log reveals half of its labels."""
+def begin(
+    folder: Path, *, budget: int = 12, pool: int = 200, lease: timedelta = timedelta(minutes=30), **aim: Any
+) -> Path:
+    """A campaign in a new folder; the log reveals half of its labels. `aim` may be costs or a recall."""
     folder.mkdir(parents=True, exist_ok=True)
     log = applicants(300, 1)
     seen = pl.Series(np.random.default_rng(2).random(300) < 0.5)
@@ -129,7 +131,7 @@ def begin(folder: Path, *, budget: int = 12, pool: int = 200, lease: timedelta =
     applicants(pool, 3).drop("repaid").write_parquet(folder / "pool.parquet")
     Campaign.create(
         folder / "loans", log=folder / "log.parquet", pool=folder / "pool.parquet", label="repaid", propensity="q0",
-        id="application", budget=budget, lease=lease, classes=("no", "yes"),
+        id="application", budget=budget, lease=lease, classes=("no", "yes"), **aim,
     ).close()  # fmt: skip
     return folder / "loans"
 

@@ -11,6 +11,7 @@ from unskew.campaigns import Campaign
 from unskew.campaigns.exchange.export import export
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.report.report import gather, render
+from unskew.estimation.aims import Aim
 
 DECISION = "A missed '1' costs 10, a false alarm 1: a row is flagged if its probability is at least 0.091."
 
@@ -27,7 +28,7 @@ def campaign(tmp_path_factory):
 
 def test_costs_are_settings(campaign):
     with Campaign.open(campaign.folder.path) as again:
-        assert again.settings.costs == Costs(false_negative=10.0)
+        assert again.settings.aim.costs == Costs(false_negative=10.0)
         assert again.status().decision == DECISION
         assert again.method().costs == Costs(false_negative=10.0)
     assert Settings.from_record(campaign.settings.as_record()) == campaign.settings
@@ -35,7 +36,7 @@ def test_costs_are_settings(campaign):
 
 def test_old_ledgers_have_equal_costs():
     old = Settings.from_record({"method": "Unskew", "classes": ["no", "yes"]})
-    assert (old.costs, old.decision) == (Costs(), None)
+    assert (old.aim, old.decision(0.5)) == (Aim(), None)
 
 
 @pytest.mark.parametrize("cost", [0.0, 1e9])
@@ -82,13 +83,13 @@ def test_estimates_and_report_say_what_errors_cost(campaign):
     assert 0.0 <= found.low <= found.value <= found.high <= 10.0
     page = render(gather(campaign))
     assert "a row is flagged if its probability is at least 0.091." in page
-    assert "cost of 100 rows, on average" in page
+    assert "cost: what its errors cost a row, on average" in page
     assert "Recall and precision over thresholds" in page
 
 
 def test_a_campaign_with_equal_costs_says_nothing_of_them(tmp_path):
     with make(write_tables(tmp_path), tmp_path / "plain", budget=30) as plain:
         page = render(gather(plain))
-    assert plain.settings.decision is None
-    assert "false alarm" not in page and "cost of" not in page
+    assert plain.settings.decision(0.5) is None
+    assert "false alarm" not in page and " cost" not in page
     assert page.count("Recall and precision over thresholds") == 1

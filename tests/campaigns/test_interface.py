@@ -166,7 +166,7 @@ def test_an_estimate_that_fails_closes_no_round(campaign, monkeypatch):
 
     before = campaign.ledger.events(campaign.id)
     with monkeypatch.context() as patch:
-        patch.setattr(campaign._rounds.fitting, "error", fail)
+        patch.setattr(campaign._rounds.fitting, "estimates", fail)
         with pytest.raises(InputError, match="margin must be finite"):
             campaign.close_due()
     assert campaign.ledger.events(campaign.id) == before
@@ -177,7 +177,7 @@ def test_an_estimate_that_fails_makes_no_campaign(tables, tmp_path, monkeypatch)
     def fail(*_, **__):
         raise InputError("margin must be finite; got inf at row 0. Clip the model's margins.")
 
-    monkeypatch.setattr("unskew.campaigns.learning.fitting.Fitting.error", fail)
+    monkeypatch.setattr("unskew.campaigns.learning.fitting.Fitting.estimates", fail)
     with pytest.raises(InputError, match="margin must be finite"):
         make(tables, tmp_path / "bank")
     assert not (tmp_path / "bank").exists()

@@ -73,7 +73,7 @@ def test_a_round_is_not_closed_with_labels_that_changed_meanwhile(folder, campai
     rows, others = campaign.ask(4, by="ann"), campaign.ask(4, by="bob")
     clock.on(minutes=10)
     fitting = campaign._rounds.fitting
-    real, changes = fitting.error, [told(rows[:2]), told(others)]
+    real, changes = fitting.estimates, [told(rows[:2]), told(others)]
 
     def slow(asked):
         found = real(asked)
@@ -84,7 +84,7 @@ def test_a_round_is_not_closed_with_labels_that_changed_meanwhile(folder, campai
                     other.close_due()
         return found
 
-    monkeypatch.setattr(fitting, "error", slow)
+    monkeypatch.setattr(fitting, "estimates", slow)
     assert campaign.close_due() == 0  # the other closed them, with all labels
     assert [batch.closed.labels for batch in campaign.state.batches] == [6, 6]
     assert not changes and list(campaign.state.errors) == [0, 6]

@@ -160,6 +160,8 @@ def test_files_of_labels_that_cannot_be_read(
         (None, None, ["--classes", "no"], "--classes must be two names"),
         (None, None, ["--cost-false-negative", "0"], "the cost of a false negative must be a number from 1e-06 to"),
         (None, None, ["--cost-false-positive", "nan"], "the cost of a false positive must be a number"),
+        (None, None, ["--recall", "1"], "recall must be in (0, 1); got 1.0."),
+        (None, None, ["--recall", "0.9", "--cost-false-negative", "10"], "a recall and costs exclude each other"),
         (None, None, ["--classes", "good,bad"], "must be 'good' or 'bad'"),
         (None, "application,age\nA1,30\n", [], "the pool must have the log's columns"),
         ("\n".join([*GOOD[:50], GOOD[50] + ",more"]), None, [], "51"),
@@ -294,3 +296,22 @@ def test_start_and_status_say_from_what_probability_a_row_is_flagged(
     assert decision in out(capsys, "start", "bank", "--log", str(LOG), "--pool", str(POOL), *START, *costs)
     assert decision in out(capsys, "status", "bank")
     assert decision in json.loads(out(capsys, "status", "bank", "--json"))["decision"]
+    told = out(capsys, "status", "bank")
+    assert "the model   costs " in told and " would cost " in told and "It finds " in told and "It is wrong on " in told
+    words = json.loads(out(capsys, "status", "bank", "--json"))["words"]
+    assert words[0].startswith("The model costs ") and words[0].endswith(".")
+
+
+def test_start_status_and_report_say_the_wanted_recall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun = out(capsys, "start", "bank", "--log", str(LOG), "--pool", str(POOL), *START, "--recall", "0.9")
+    assert "90 % of all 'yes' are to be found: a row is flagged if its probability is at least 0." in begun
+    assert "the model   finds " in (status := out(capsys, "status", "bank")) and "where 90 % are wanted" in status
+    found = json.loads(out(capsys, "status", "bank", "--json"))
+    assert (found["aim"]["measure"], found["aim"]["recall"]) == ("recall", 0.9)
+    assert found["aim"]["threshold"] == found["estimates"]["recall"]["threshold"]
+    assert found["estimates"]["recall"]["value"] == pytest.approx(found["measures"]["recall"]["value"])
+    report = json.loads(out(capsys, "report", "bank", "--json"))
+    assert report["headline"].startswith("The model finds ") and report["decision"] == found["decision"]

@@ -34,7 +34,6 @@ def test_shares_are_read_in_per_cent_and_a_small_one_is_not_nothing() -> None:
         "100.0",
     ]
     assert amount(0.4567, "log_loss") == "0.457" and amount(0.4567, "difference in f1") == "0.457"
-    assert wrong(None) == "not known yet: no label was drawn at random"
 
 
 @pytest.mark.parametrize(

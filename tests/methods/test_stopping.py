@@ -4,10 +4,10 @@ from copy import copy
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 from sklearn.linear_model import LogisticRegression
 
-from unskew import LoggedData, StoppingRule, Unskew
+from unskew import Costs, LoggedData, StoppingRule, Unskew
 from unskew.errors import InputError
 from unskew.estimation.calibration import Calibration
 from unskew.experiments.datasets import load
@@ -47,6 +47,45 @@ def test_gain_is_what_simulated_labels_bring(correlation):
     before = 1.0 - ndtr(np.abs(mu) / np.sqrt(link + np.diag(S)))
     found = gains(Belief(mu, lambda rows: U[:, rows]), asked)
     np.testing.assert_allclose(found, before - error.mean(axis=0), atol=4e-4)
+
+
+@pytest.mark.parametrize("costs", [Costs(1.0, 4.0), Costs(1.0, 10.0), Costs(5.0, 1.0)])
+def test_gain_in_cost_is_what_simulated_labels_bring(costs):
+    """Decide at the threshold of the costs, by the curve that is exact there, and add up the costs saved."""
+    rng = np.random.default_rng(0)
+    mu, S = np.array([0.4, -1.8, 1.5, -3.0]), 2.0 * np.full((4, 4), 0.6) + 0.8 * np.eye(4)
+    U = np.linalg.cholesky(S).T
+    c = 1.0 / (2.0 + np.exp(mu[0]) + np.exp(-mu[0]))
+    after = S - np.outer(S[0], S[0]) * c / (1.0 + c * S[0, 0])
+    moved = rng.normal(size=(400_000, 4)) * np.sqrt(np.diag(S - after)) + mu
+    t = costs.threshold
+    link = (costs.log_odds / ndtri(t)) ** 2
+
+    def paid(mean, variance):
+        p = ndtr(mean / np.sqrt(link + np.diag(variance)))
+        return np.minimum(costs.false_negative * p, costs.false_positive * (1.0 - p))
+
+    found = gains(Belief(mu, lambda rows: U[:, rows]), np.array([0]), costs)
+    np.testing.assert_allclose(found, paid(mu, S) - paid(moved, after).mean(axis=0), atol=3e-3)
+    assert found.max() > 0.01
+
+
+def test_gain_does_not_depend_on_the_unit_of_the_costs():
+    s = scene()
+    one, tenfold = (spent(Unskew(costs=costs, random_state=0), s, 60) for costs in (Costs(1.0, 4.0), Costs(10.0, 40.0)))
+    small, large = prospect(one), prospect(tenfold)
+    assert (small.measure, large.measure) == ("cost", "cost")
+    assert (large.gain, large.least) == pytest.approx((10.0 * small.gain, 10.0 * small.least))
+    assert StoppingRule()(one) is None or "the mean cost of a row by" in str(StoppingRule()(one))
+    stop = StoppingRule(gain=small.each * 1.01)(one)
+    assert f"expected to lower the mean cost of a row by {small.gain:.2g}, less than" in str(stop)
+
+
+def test_no_gain_while_a_constant_rule_costs_as_little():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), np.where(rng.random(600) < 0.3, 1.0, -1.0)  # there is nothing to learn
+    method = Unskew(costs=Costs(false_negative=3.0), random_state=0)
+    assert prospect(method.start(LoggedData(X, y, rng.random(600) < 0.3, 0.3), X)) is None
 
 
 def test_more_labels_less_gain_and_more_ahead_more_gain():

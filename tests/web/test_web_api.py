@@ -180,7 +180,13 @@ def test_what_the_next_labels_are_expected_to_gain(page: Page, client: Callable[
     with page.campaign.ledger.writing(page.campaign.id) as write:
         write.append(Closed(1, 10, None, Prospect(50, 0.012, 0.004)))
     words = "The next 50 labels are expected to lower the error by about 1.2 points."
-    assert grace.get("/api/status").json()["prospect"] == {"labels": 50, "gain": 0.012, "least": 0.004, "words": words}
+    assert grace.get("/api/status").json()["prospect"] == {
+        "labels": 50,
+        "gain": 0.012,
+        "least": 0.004,
+        "measure": "error",
+        "words": words,
+    }
 
 
 def test_beside_the_error_stands_the_commoner_class(page: Page, client: Callable[..., httpx.Client]) -> None:

@@ -257,7 +257,7 @@ def test_progress_updates_by_itself(page: Page, visit: Callable[..., Tab]) -> No
     label_all(eve)
     expect(grace.locator("#spent")).to_have_text("12 of 12", timeout=15_000)
     expect(grace.locator("#people tbody tr")).to_contain_text("eve")
-    told = re.compile("^After 12 labels the error is")
+    told = re.compile("^Error on everyone after 12 labels: ")
     expect(grace.locator("#chart svg")).to_have_attribute("aria-label", told, timeout=15_000)
     expect(grace.locator("#ahead")).to_contain_text("expected to lower the error by", timeout=15_000)
     expect(words.nth(1)).to_have_text(re.compile("^The drawn labels say .*, the log says "))

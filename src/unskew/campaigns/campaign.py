@@ -19,8 +19,8 @@ from unskew.campaigns.ledger.store import Ledger, utc_now
 from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of
 from unskew.errors import InputError, StoreError
+from unskew.estimation.aims import Aim
 from unskew.estimation.costs import EQUAL, Costs
-from unskew.estimation.sentences import wrong
 
 if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that fits models, which is slow to import
     import polars as pl
@@ -77,6 +77,7 @@ class Campaign:
         method: str = "Unskew",
         drawn: float = 0.5,
         costs: Costs = EQUAL,
+        recall: float | None = None,
         store: str | None = None,
         classes: Sequence[str] | None = None,
         lease: timedelta = timedelta(minutes=30),
@@ -102,8 +103,9 @@ class Campaign:
         drawn : float
             The share of the labels spent on rows drawn at random, on which error estimates rest.
         costs : Costs
-            What a missed positive and a false alarm cost. They decide from what probability on a row is flagged, and
-            so which rows are asked for and what is reported.
+            What a missed positive and a false alarm cost. They decide who is flagged, asked for and reported.
+        recall : float, optional
+            The share of all positives to find, instead of costs. The threshold then follows the model.
         store : str, optional
             ``postgresql://user@host/database``; the password may be in ~/.pgpass. By default, a file in `dir`.
         classes : pair of str, optional
@@ -119,8 +121,8 @@ class Campaign:
 
         create(
             Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            drawn=drawn, costs=costs, store=store, classes=None if classes is None else list(classes), lease=lease,
-            seed=seed,
+            drawn=drawn, aim=Aim(costs, recall), store=store, classes=None if classes is None else list(classes),
+            lease=lease, seed=seed,
         )  # fmt: skip
         return cls.open(dir, now=now)
 
@@ -391,7 +393,7 @@ class Campaign:
             "campaign": self.name,
             "labels": f"{status.spent} of {status.budget}",
             "rounds": f"{status.rounds}, {status.closed} closed",
-            "the model": wrong(status.error),
+            "the model": status.told.removeprefix("is "),
             "people": people or "nobody yet",
         }
         rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())

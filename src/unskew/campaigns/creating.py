@@ -21,9 +21,8 @@ from unskew.campaigns.ledger.store import Ledger
 from unskew.campaigns.tables.encoding import schema_of
 from unskew.campaigns.tables.files import check_log, check_pool, feature_columns, kinds, read_table
 from unskew.campaigns.tables.frames import put_frame
-from unskew.errors import InputError, NoRandomLabel
-from unskew.estimation.costs import Costs
-from unskew.estimation.population import PopulationEstimate
+from unskew.errors import InputError
+from unskew.estimation.aims import Aim
 from unskew.methods.registry import POOL_METHODS, REGISTRY, is_registered, method_named
 from unskew.methods.rounds import checked_share
 
@@ -44,7 +43,7 @@ def create(
     budget: int,
     method: str,
     drawn: float,
-    costs: Costs,
+    aim: Aim,
     store: str | None,
     classes: list[str] | None,
     lease: timedelta,
@@ -84,8 +83,9 @@ def create(
             method=named,
             budget=budget,
             drawn=drawn,
-            cost_false_positive=float(costs.false_positive),
-            cost_false_negative=float(costs.false_negative),
+            cost_false_positive=float(aim.costs.false_positive),
+            cost_false_negative=float(aim.costs.false_negative),
+            recall=aim.recall,
             lease_seconds=lease.total_seconds(),
             seed=seed,
             label=label,
@@ -101,12 +101,12 @@ def create(
         )
         fitting = Fitting(folder, settings)
         fitting.method([])  # now, so that the first ask need not wait, and what cannot be fitted is refused here
-        error = _error(fitting)
+        first = Started(*fitting.estimates(Snapshot([], [], [])))
         campaign = str(uuid4())
         ledger = ledger or opened.enter_context(Ledger(folder.ledger))
         ledger.create(campaign, settings)
         with ledger.writing(campaign) as write:
-            begun = write.append(Started(error))
+            begun = write.append(first)
         Head(folder.head).write(begun)
         folder.finish(campaign, store, private=store is not None and holds_password(store))
 
@@ -136,14 +136,6 @@ def _checked_method(method: Any) -> str:
             f"Name one of {', '.join(POOL_METHODS)}, or your own as module:Class."
         )
     return name
-
-
-def _error(fitting: Fitting) -> PopulationEstimate | None:
-    """The error estimated from the log alone, if any of its labels came at random."""
-    try:
-        return fitting.error(Snapshot([], [], []))
-    except NoRandomLabel:
-        return None
 
 
 def _shown_types(pool: pl.DataFrame, label: str, propensity: str | None) -> dict[str, str]:

@@ -37,7 +37,10 @@ class Measuring:
         return everyone.estimate(measure, level=level, threshold=threshold, where=group, against=other)
 
     def measures(self) -> dict[str, PopulationEstimate | None]:
-        """All measures; None for one that has no value, such as the precision of a model that flags nobody."""
+        """All measures; None for one that has no value, such as the precision of a model that flags nobody.
+
+        The mean cost of a row is among them if errors differ in what they cost.
+        """
         everyone = self.fitting.everyone(self.asked)
 
         def one(measure: str) -> PopulationEstimate | None:
@@ -46,7 +49,7 @@ class Measuring:
             except EmptyMeasure:
                 return None
 
-        return {measure: one(measure) for measure in MEASURES}
+        return {measure: one(measure) for measure in dict.fromkeys((*MEASURES, *self.fitting.settings.aim.measures))}
 
     def ahead(self, left: int) -> Ahead | None:
         """What `left` further labels would do to the interval; None if the campaign draws none."""

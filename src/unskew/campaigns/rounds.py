@@ -14,11 +14,10 @@ from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot, State
 from unskew.campaigns.ledger.status import room
 from unskew.campaigns.ledger.store import Ledger
-from unskew.errors import InputError, NoRandomLabel, StoreError
+from unskew.errors import InputError, StoreError
 
 if TYPE_CHECKING:
     from unskew.campaigns.learning.fitting import Fitting
-    from unskew.estimation.population import PopulationEstimate
 
 Fit = Callable[[list[Row]], list[Row]]
 """Says which of the rows that somebody could have are handed out: for instance, as many as a reply can hold."""
@@ -107,7 +106,7 @@ class Rounds:
                     return 0
                 now_asked = self.snapshot()
                 answered, rows = now_asked.answered, now_asked.rows
-            error, prospect = self._error(now_asked), self.fitting.prospect(answered)
+            (error, others), prospect = self.fitting.estimates(now_asked), self.fitting.prospect(answered)
             labels = {row.id: row.label for row in rows if row.round in due}
             with self.live.writing() as write:
                 now: State = write.state
@@ -115,15 +114,9 @@ class Rounds:
                 # estimate is out of date and has to be made again.
                 if now.errors == errors and all(now.rows[id].label == label for id, label in labels.items()):
                     closing = [number for number in due if now.batches[number - 1].closed is None]
-                    write.append(*(Closed(number, len(answered), error, prospect) for number in closing))
+                    write.append(*(Closed(number, len(answered), error, prospect, others) for number in closing))
                     return len(closing)
         return 0
-
-    def _error(self, asked: Snapshot) -> "PopulationEstimate | None":
-        try:
-            return self.fitting.error(asked)
-        except NoRandomLabel:
-            return None
 
     def _draft(self, k: int) -> Planned:
         """The next round, of k rows, chosen and drawn outside of any transaction."""

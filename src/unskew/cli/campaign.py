@@ -3,7 +3,6 @@
 import getpass
 import json
 import shlex
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unskew.errors import InputError
-from unskew.estimation.sentences import beside, sources
 
 if TYPE_CHECKING:
     from unskew.campaigns import Status
@@ -66,9 +64,15 @@ def as_record(found: "PopulationEstimate | None") -> dict[str, Any] | None:
     return {**asdict(found), **sides, "commoner": found.commoner, "rests_on": found.rests_on}
 
 
-def said_of(error: "PopulationEstimate", classes: Sequence[str]) -> list[str]:
-    """What is said below an error on everyone: the commoner class, and the log and the draw by themselves."""
-    return [told for told in (beside(error, classes), sources(error)) if told]
+def estimates(status: "Status") -> dict[str, Any]:
+    """The latest estimates ready for JSON, what the campaign aims at, and the same in words."""
+    aim, lead = status.aim, status.aim.leading(status.estimates)
+    return {
+        "error": as_record(status.error),
+        "estimates": {name: as_record(found) for name, found in status.estimates.items()},
+        "aim": {**asdict(aim), "measure": aim.measures[0], "threshold": lead and lead.threshold},
+        "words": [f"The model {status.told}.", *status.beside] if lead else [],
+    }
 
 
 def count(number: int, what: str) -> str:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Dir, Json, as_record, count, print_json, said_of
+from unskew.cli.campaign import Dir, Json, as_record, count, print_json
 from unskew.cli.progress import waiting
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
-from unskew.estimation.sentences import MEASURES, beside, compared, interval, percent, uncomputable, wrong
+from unskew.estimation.sentences import MEASURES, beside, compared, interval, percent, sources, uncomputable, wrong
 
 if TYPE_CHECKING:
     from unskew.campaigns import Campaign
@@ -20,7 +20,7 @@ MOST = 30
 
 def error(
     dir: Dir,
-    measure: Annotated[str, typer.Option(help=f"{', '.join(list(MEASURES)[:-1])} or log_loss.")] = "error",
+    measure: Annotated[str, typer.Option(help=f"{', '.join(list(MEASURES)[:-1])} or cost.")] = "error",
     where: Annotated[str | None, typer.Option(metavar="RULE", help="Only rows like this: 'income < 2300'.")] = None,
     each: Annotated[str | None, typer.Option(metavar="COLUMN", help="A line for each value of this column.")] = None,
     against: Annotated[
@@ -88,7 +88,7 @@ def _said(found: "PopulationEstimate", classes: tuple[str, ...], group: bool, ag
         return [f"{words}: {interval(found, found.measure)}"]
     if group:
         return [f"the model is {wrong(found, 'them')}", beside(found, classes, "them")]
-    return [f"the model is {wrong(found)}", *said_of(found, classes)]
+    return [f"the model is {wrong(found)}", *(told for told in (beside(found, classes), sources(found)) if told)]
 
 
 def _print_groups(campaign: "Campaign", column: str, how: dict[str, Any], as_json: bool) -> None:

@@ -12,17 +12,15 @@ from unskew.cli.campaign import (
     Dir,
     Json,
     Overwrite,
-    as_record,
     count,
+    estimates,
     login,
     next_step,
     print_json,
-    said_of,
     say_next,
 )
 from unskew.cli.progress import waiting
 from unskew.errors import unknown
-from unskew.estimation.sentences import wrong
 from unskew.writing import Output
 
 
@@ -123,11 +121,9 @@ def tell(
         status = campaign.status()
     step = next_step(status, dir, actor, str(labels))
     if as_json:
-        spent = {"spent": status.spent, "budget": status.budget, "error": as_record(status.error)}
+        spent = {"spent": status.spent, "budget": status.budget, **estimates(status)}
         print_json({**counts, **spent, "next": step})
         return
     if status.closed:
-        print(f"the {'model' if status.error else 'error'} is {wrong(status.error)}")
-    if status.closed and status.error:
-        print(*said_of(status.error, status.classes), sep="\n")
+        print(f"the model {status.told}" if status.error else f"the error is {status.told}", *status.beside, sep="\n")
     say_next(*step)

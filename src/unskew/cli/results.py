@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Dir, Json, Overwrite, as_record, count, next_step, print_json, said_of, say_next
+from unskew.cli.campaign import Dir, Json, Overwrite, as_record, count, estimates, next_step, print_json, say_next
 from unskew.cli.progress import waiting
 from unskew.errors import InputError, NoRandomLabel
-from unskew.estimation.sentences import ahead, uncomputable, wrong
+from unskew.estimation.sentences import ahead, uncomputable
 from unskew.writing import Output
 
 if TYPE_CHECKING:
@@ -37,10 +37,11 @@ def status(dir: Dir, as_json: Json = False) -> None:
             to_come, unknown, measures = None, str(error), {}
     step = next_step(found, dir)
     if as_json:
-        record = {**found.as_dict(), "error": as_record(found.error), "measures": measures}
+        record = {**found.as_dict(), **estimates(found), "measures": measures}
         print_json({**record, "ahead": _plain(to_come), "unknown": unknown, "next": step})
     else:
-        _print(found, f"What more labels would do is not known: {unknown}" if unknown else ahead(to_come))
+        more = f"What more labels would do is not known: {unknown}" if unknown else ahead(to_come, found.aim.interval)
+        _print(found, more)
         say_next(*step)
 
 
@@ -84,7 +85,8 @@ def report(
         step = next_step(campaign.status(), dir)
     if as_json:
         error = as_record(facts["error"])
-        print_json({"report": str(path), "headline": facts["headline"], "error": error, "next": step})
+        said = {"headline": facts["headline"], "words": facts["beside"], "decision": facts["decision"]}
+        print_json({"report": str(path), **said, "error": error, "next": step})
     else:
         print(facts["headline"], *facts["beside"], sep="\n")
         print(f"report: {path}")
@@ -153,8 +155,8 @@ def _print(found: "Status", to_come: str) -> None:
     print(f"labels      {found.spent} of {found.budget}, {found.skipped} skipped")
     print(f"rows        {found.leased} assigned, {found.available} available, {found.left} more may be asked for")
     print(f"rounds      {found.rounds}, {found.closed} closed")
-    print(f"the {'model' if found.error else 'error'}   {wrong(found.error)}")
-    for told in [*(said_of(found.error, found.classes) if found.error else ()), *([to_come] if to_come else ())]:
+    print(f"the {'model' if found.error else 'error'}   {found.told.removeprefix('is ')}")
+    for told in [*found.beside, *([to_come] if to_come else ())]:
         print(f"            {told}")
     if found.decision:
         print(f"decision    {found.decision}")

@@ -39,6 +39,9 @@ def start(
     false_positive: Annotated[
         float, typer.Option("--cost-false-positive", help="What it costs to flag a row of the negative class.")
     ] = 1.0,
+    recall: Annotated[
+        float | None, typer.Option(help="Share of the positive class to find, instead of costs: 0.9, for instance.")
+    ] = None,
     store: Annotated[
         str | None, typer.Option(metavar="URL", help="postgresql://user@host/database. Default: a file in DIR.")
     ] = None,
@@ -67,7 +70,7 @@ def start(
         waiting("reading the files, fitting the first model"),
         Campaign.create(
             dir, log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            drawn=drawn, costs=Costs(false_positive, false_negative), store=store, classes=pair,
+            drawn=drawn, costs=Costs(false_positive, false_negative), recall=recall, store=store, classes=pair,
             lease=timedelta(minutes=lease), seed=seed,
         ) as campaign,
     ):  # fmt: skip
@@ -90,6 +93,7 @@ def _plain(campaign: "Campaign") -> dict[str, Any]:
     from unskew.campaigns.tables.files import kinds, label_texts
 
     settings, log = campaign.settings, campaign.log_frame
+    method = campaign.method()
     known = {*settings.kinds, settings.label, settings.propensity, settings.id}
     return {
         "log_rows": settings.log_rows,
@@ -103,10 +107,11 @@ def _plain(campaign: "Campaign") -> dict[str, Any]:
         },
         "classes": list(settings.classes),
         "propensity": settings.propensity,
-        "only_labelled": campaign.method().log_.only_labelled,
+        "only_labelled": method.log_.only_labelled,
         "budget": settings.budget,
         "drawn": settings.drawn,
-        "decision": settings.decision,
+        "recall": settings.recall,
+        "decision": settings.decision(method.costs.threshold),
         "method": settings.method,
         "seed": settings.seed,
     }

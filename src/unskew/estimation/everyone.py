@@ -17,7 +17,7 @@ from scipy.special import expit
 from unskew.data import LoggedData
 from unskew.errors import EmptyMeasure, InputError, unknown
 from unskew.estimation.calibration import Calibration
-from unskew.estimation.costs import EQUAL, Costs
+from unskew.estimation.costs import EQUAL, LEAST, Costs
 from unskew.estimation.design import Design
 from unskew.estimation.measures import MEASURES, Ratio, Smooth, cost, difference, restricted
 from unskew.estimation.population import Log, PopulationEstimate, Side, population
@@ -26,6 +26,10 @@ from unskew.sampling.diagnostics import balance, balance_of_doubt
 
 THRESHOLDS = tuple(expit(np.linspace(-4.6, 4.6, 25)).tolist())
 """From 0.01 to 0.99, in equal steps of log-odds: a rare class is decided at small probabilities."""
+
+
+A_HAIR = 1e-6
+"""A wanted recall puts the threshold this far below a row, so that rounding does not put the row on the other side."""
 
 
 class AtThreshold(NamedTuple):
@@ -189,6 +193,24 @@ class Everyone:
         used = np.repeat([share > 0.0, share < 1.0], [self.design.m, self.design.n])
         flagged = float(np.mean((self.margin - shift)[used if group is None else used & group] >= 0.0))
         return replace(found, flagged=flagged, threshold=float(expit(shift)))
+
+    def costs_for(self, recall: float) -> Costs:
+        """The costs with the largest threshold at which the classifier is expected to find this share of positives.
+
+        What it is expected to find above a threshold is the sum of calibrated probabilities there, over their sum on
+        all rows of the pool. Estimates are not used: whoever picks the threshold at which an estimate is high enough
+        picks one at which it is too high.
+
+        >>> margin = np.array([3.0, 1.0, 0.0, -1.0, -3.0])
+        >>> everyone = Everyone(Design(np.zeros(5, dtype=bool), np.ones(5)), margin, np.zeros(5))
+        >>> [round(everyone.costs_for(recall).threshold, 2) for recall in (0.5, 0.85, 0.95)]
+        [0.73, 0.5, 0.27]
+        """
+        margin = np.sort(self.margin[self.design.m :] if self.design.n else self.margin)[::-1]
+        found = np.cumsum(self.calibration.positive(margin))
+        last = margin[min(int(np.searchsorted(found, recall * found[-1])), len(margin) - 1)]
+        t = float(np.clip(expit(last - A_HAIR), LEAST, 1.0 - LEAST))
+        return Costs(false_positive=t, false_negative=1.0 - t)
 
     def over_thresholds(self, thresholds: Iterable[float] = THRESHOLDS) -> list[AtThreshold]:
         """Recall and precision with their 95 % intervals, for each threshold.

@@ -6,6 +6,8 @@ Nothing here computes or loads anything, so a page that only shows sentences nee
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from unskew.estimation.costs import Costs
+
 if TYPE_CHECKING:
     from unskew.estimation.planning import Ahead, Needed
     from unskew.estimation.population import PopulationEstimate, Side
@@ -46,9 +48,11 @@ def percent(share: float) -> str:
 def amount(value: float, measure: str) -> str:
     """A measure's value with its unit: error, precision and recall are shares of rows, the others are numbers.
 
-    >>> amount(0.05, "error"), amount(0.93, "auc")
-    ('5.0 %', '0.930')
+    >>> amount(0.05, "error"), amount(0.93, "auc"), amount(0.0123, "cost"), amount(1234.5, "cost")
+    ('5.0 %', '0.930', '0.0123', '1,234')
     """
+    if measure.removeprefix(DIFFERENCE) == "cost":  # in the unit of the costs, whatever that is
+        return f"{value:.3g}" if abs(value) < 1000.0 else f"{value:,.0f}"
     return f"{value:.3f}" if measure.removeprefix(DIFFERENCE) in NUMBERS else f"{percent(value)} %"
 
 
@@ -63,17 +67,69 @@ def interval(found: "PopulationEstimate | Side", measure: str = "error") -> str:
     return f"{amount(found.value, measure)} ({low} to {high})"
 
 
-def wrong(found: "PopulationEstimate | None", whom: str = "everyone") -> str:
+def wrong(found: "PopulationEstimate", whom: str = "everyone") -> str:
     """The error, as the end of a sentence about the model.
 
     >>> from unskew.estimation.population import PopulationEstimate
     >>> wrong(PopulationEstimate(0.05, 0.031, 0.074, 0.01, 0.95, "error", 200, 150.0))
     'wrong on 5.0 % of everyone, 95 % interval 3.1 to 7.4 %'
     """
-    if found is None:
-        return "not known yet: no label was drawn at random"
-    low, high = percent(found.low), percent(found.high)
-    return f"wrong on {percent(found.value)} % of {whom}, {100 * found.level:g} % interval {low} to {high} %"
+    return f"wrong on {amount(found.value, 'error')} of {whom}, {_between(found)}"
+
+
+def _between(found: "PopulationEstimate") -> str:
+    low, high = amount(found.low, found.measure).removesuffix(" %"), amount(found.high, found.measure)
+    return f"{100 * found.level:g} % interval {low} to {high}"
+
+
+def achieved(found: "PopulationEstimate", positive: str) -> str:
+    """An error, a cost, a recall or a precision, as the end of a sentence about the model.
+
+    >>> from unskew.estimation.population import PopulationEstimate
+    >>> achieved(PopulationEstimate(0.91, 0.85, 0.95, 0.02, 0.95, "recall", 200, 150.0), "yes")
+    'finds 91.0 % of all “yes” (recall), 95 % interval 85.0 to 95.0 %'
+    """
+    value = amount(found.value, found.measure)
+    words = {
+        "error": f"is {wrong(found)}",
+        "cost": f"costs {value} a row on average, {_between(found)}",
+        "recall": f"finds {value} of all “{positive}” (recall), {_between(found)}",
+        "precision": f"is right on {value} of those it flags (precision), {_between(found)}",
+    }
+    return words[found.measure]
+
+
+def short_of(found: "PopulationEstimate", wanted: float) -> str:
+    """A warning where the estimated recall is surely less than what is wanted."""
+    if found.high >= wanted:
+        return ""
+    return (
+        f"That is less than the {100 * wanted:g} % that are wanted: the whole interval lies below. The threshold "
+        "follows the model, so label more rows, or begin again with a higher recall."
+    )
+
+
+def constant(found: "PopulationEstimate", costs: Costs) -> str:
+    """What flagging nobody or everybody would cost, whichever is cheaper.
+
+    >>> from unskew.estimation.population import PopulationEstimate
+    >>> found = PopulationEstimate(0.2, 0.1, 0.3, 0.05, 0.95, "cost", 200, 150.0, positives=0.05, flagged=0.2)
+    >>> constant(found, Costs(false_negative=10.0))
+    'Flagging nobody would cost 0.5 a row: the model is cheaper.'
+    """
+    if found.positives is None:
+        return ""
+    nobody, everybody = found.positives * costs.false_negative, (1.0 - found.positives) * costs.false_positive
+    least = min(nobody, everybody)
+    judged = "the model is not clearly cheaper"
+    if found.flagged == (everybody < nobody):
+        judged = "the model does just that"
+    elif found.high < least:
+        judged = "the model is cheaper"
+    elif found.low > least:
+        judged = "the model is dearer"
+    whom = "everybody" if everybody < nobody else "nobody"
+    return f"Flagging {whom} would cost {amount(least, 'cost')} a row: {judged}."
 
 
 def beside(found: "PopulationEstimate", classes: Sequence[str], whom: str = "rows") -> str:
@@ -121,7 +177,8 @@ def sources(found: "PopulationEstimate") -> str:
     if found.log is None or found.draw is None:
         return _one_source(found)
     draw, log = (interval(side, found.measure) for side in (found.draw, found.log))
-    said = f"The drawn labels say {draw}, the log says {log}."
+    of = "" if found.measure == "error" else f"a {found.measure} of "
+    said = f"The drawn labels say {of}{draw}, the log says {log}."
     apart = found.agreement is not None and found.agreement < CHANCE
     differ = f"disagree by more than chance explains ({_p(found.agreement)})"
     if found.q0_estimated:
@@ -160,8 +217,8 @@ def _p(agreement: float | None) -> str:
     return "p < 0.001" if agreement < 0.001 else f"p = {agreement:.2g}"
 
 
-def ahead(found: "Ahead | None") -> str:
-    """What further labels would do to the interval.
+def ahead(found: "Ahead | None", what: str = "the interval") -> str:
+    """What further labels would do to the interval of the error, or as `what` calls it.
 
     >>> from unskew.estimation.planning import Ahead, Needed
     >>> print(ahead(Ahead(90, 0.0312, (Needed(0.02, 140, 56), Needed(0.01, None, None)))))
@@ -173,7 +230,7 @@ def ahead(found: "Ahead | None") -> str:
     said = []
     if found.left and found.half_width < 1.0:
         labels = f"{found.left:,} label{'s' if found.left != 1 else ''} that {'are' if found.left != 1 else 'is'} left"
-        said.append(f"The {labels} would bring the interval to about ±{100 * found.half_width:.1f} points.")
+        said.append(f"The {labels} would bring {what} to about ±{100 * found.half_width:.1f} points.")
     reached = [plan for plan in found.needed if plan.labels is not None]
     beyond = found.needed[len(reached) : len(reached) + 1]  # narrower ones are beyond the pool all the more
     said.append("; ".join(map(_needed, [*reached, *beyond])) + ".")

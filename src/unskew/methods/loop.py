@@ -61,6 +61,9 @@ class Method(ABC):
     costs: Costs = EQUAL
     """What wrong decisions cost. Unless both errors cost the same, only methods on a pool make use of it."""
 
+    recall: float | None = None
+    """The wanted recall. If there is one, methods on a pool work out `costs` anew after each fit."""
+
     log_: LoggedData
     state_: Any
     labels_: int

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.special import expit, ndtr, owens_t
+from scipy.special import expit, ndtr, ndtri, owens_t
 
 from unskew.errors import InputError, NoRandomLabel
 from unskew.estimation.calibration import Calibration
+from unskew.estimation.costs import EQUAL, Costs
 from unskew.methods.loop import Method
-from unskew.methods.prospect import AHEAD, Prospect, least_worth
+from unskew.methods.prospect import AHEAD, WHAT, Prospect, least_worth
 from unskew.models.belief import Belief
 from unskew.rows import Floats, Ints, stack, take
 
@@ -21,10 +22,11 @@ OF_EACH_CLASS = 10
 """No gain is estimated before each class has this number of labels: until then the model may be wrongly sure."""
 
 BETTER = 0.9
-"""No gain is estimated before the model errs less than this part of the error of always saying the commoner class."""
+"""No gain is estimated before the model's errors cost less than this part of what flagging nobody or everybody costs:
+if all errors cost the same, before it errs less than this part of the error of always saying the commoner class."""
 
-LINK = 8.0 / np.pi
-"""The logistic curve is close to the normal distribution function with this variance."""
+TINY = 1e-300
+"""Stands for 0 where something is divided by it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class StoppingRule:
     width : float, optional
         Stop when the 95 % interval of the population error is no wider than this.
     gain : float, optional
-        Stop when each of the next labels is expected to lower the error by less than this.
+        Stop when each of the next labels is expected to lower the error by less than this; the mean cost of a row, if
+        errors differ in what they cost.
 
     Examples
     --------
@@ -92,10 +95,9 @@ class StoppingRule:
             return Stop(f"after {labels} labels no row of the pool is left", labels, 0.0, 0.0)
         if found.gain >= least:
             return None
-        said = f"the next {found.labels} are expected to lower the error by {100 * found.gain:.2f} points"
-        return Stop(
-            f"after {labels} labels {said}, less than {100 * least:.2f}", labels, found.each, least / found.labels
-        )
+        gain, needed = found.amount(found.gain, 2), found.amount(least, 2).split()[0]
+        said = f"the next {found.labels} are expected to lower {WHAT[found.measure]} by {gain}, less than {needed}"
+        return Stop(f"after {labels} labels {said}", labels, found.each, least / found.labels)
 
 
 def _width(method: Method) -> float | None:
@@ -110,6 +112,8 @@ def _width(method: Method) -> float | None:
 def expected_gain(method: Method) -> float | None:
     """How much each of the next labels is expected to lower the population error; None while that cannot be said.
 
+    If errors differ in what they cost, it is the mean cost of a row that they lower.
+
     Compare it with the cost of a label. `prospect` says where it comes from.
     """
     found = prospect(method)
@@ -123,12 +127,15 @@ def prospect(method: Method, start: Method | None = None) -> Prospect | None:
     the commoner class: it has not found out yet what the label depends on, and expects little of more labels.
 
     In the model's belief, margins are N(mu, s^2). After the labels it would ask for next, they are N(mu', s'^2), where
-    s' is known beforehand and mu' is N(mu, s^2 - s'^2). A row's error falls if mu' has the opposite sign of mu::
+    s' is known beforehand and mu' is N(mu, s^2 - s'^2). The logistic curve is approximated by Phi(margin / sqrt(c)),
+    with the c that is exact at the threshold t of the costs; c = 8 / pi if that is 1/2. A row is flagged if its
+    probability p, or p' after the labels, is at least t::
 
-        gain(x) = Phi(-g) - 2 T(g, h),    g = |mu| / sqrt(c + s^2),   h = sqrt((c + s'^2) / (s^2 - s'^2)),   c = 8 / pi
+        gain(x) = (cost of a miss + cost of a false alarm) (E max(p' - t, 0) - max(p - t, 0))
+        E max(p' - t, 0) = Pr(Y = +1, p' >= t) - t Pr(p' >= t)
 
-    Here T is Owen's T function, and the logistic curve is approximated by Phi(margin / sqrt(c)). The result is the mean
-    over the pool.
+    The first probability is that of two normal variables, which Owen's T function gives. The result is the mean over
+    the pool.
 
     A model that is too sure would expect too little, one that is not sure enough too much. So margins are first
     stretched to fit the labels, each predicted without itself (`unskew.estimation.calibration`).
@@ -155,17 +162,23 @@ def prospect(method: Method, start: Method | None = None) -> Prospect | None:
     k = min(AHEAD, len(new))
     if not k:
         return Prospect(0, 0.0, least_worth(0.0, AHEAD))  # there is nothing left to ask for
-    if min(np.count_nonzero(seen.y > 0.0), np.count_nonzero(seen.y < 0.0)) < OF_EACH_CLASS or not method.costs.equal:
+    if min(np.count_nonzero(seen.y > 0.0), np.count_nonzero(seen.y < 0.0)) < OF_EACH_CLASS:
         return None
-    fit, now = Calibration(method.held_out(seen.X, seen.y), seen.y), method.log_odds(X)
-    positive, wrong = float(fit.positive(now).mean()), fit.wrong(now)
-    if wrong.mean() > BETTER * min(positive, 1.0 - positive):
+    fit, now, costs = Calibration(method.held_out(seen.X, seen.y), seen.y), method.log_odds(X), method.costs
+    p, flagged = fit.positive(now), now >= costs.log_odds
+    paid = np.where(flagged, costs.false_positive * (1.0 - p), costs.false_negative * p)
+    constant = min(costs.false_negative * float(p.mean()), costs.false_positive * float(1.0 - p.mean()))
+    if paid.mean() > BETTER * constant:
         return None
     asked = new[copy(method).wanted(take(X, new), k)]  # a copy, so that the method's own draws do not change
-    gain = float(gains(_stretched(belief, fit), asked).mean())
-    before = (start or _restarted(method)).log_odds(X)
-    gained = float(np.mean(((before >= 0.0) != (now >= 0.0)) * (1.0 - 2.0 * wrong)))  # where the prediction changed
-    return Prospect(k, gain, least_worth(gained, k))
+    gain = float(gains(_stretched(belief, fit), asked, costs).mean())
+    before = (start or _restarted(method)).log_odds(X) >= costs.log_odds
+    both = costs.false_positive + costs.false_negative
+    saved = np.where(flagged, 1.0, -1.0) * both * (p - costs.threshold)  # where the prediction changed
+    least = least_worth(float(np.mean((before != flagged) * saved)), k, both / 2.0)
+    if method.recall is not None:  # so much fewer false alarms would be worth the same
+        return Prospect(k, gain / costs.false_positive, least / costs.false_positive, "false_alarms")
+    return Prospect(k, gain, least, "error" if costs.equal else "cost")
 
 
 def _stretched(belief: Belief, fit: Calibration) -> Belief:
@@ -179,8 +192,8 @@ def _restarted(method: Method) -> Method:
     return twin
 
 
-def gains(belief: Belief, asked: Ints) -> Floats:
-    """How much the labels of the asked rows are expected to lower the error at every row.
+def gains(belief: Belief, asked: Ints, costs: Costs = EQUAL) -> Floats:
+    """How much the labels of the asked rows are expected to lower the error, or the cost of errors, at every row.
 
     >>> belief = Belief(np.array([0.0, 0.0, 9.0]), lambda rows: np.eye(3)[:, rows])
     >>> gains(belief, np.array([0])).round(3).tolist()                # only its own row: margins are independent
@@ -192,7 +205,22 @@ def gains(belief: Belief, asked: Ints) -> Floats:
     L = cholesky(A.T @ A + np.diag(1.0 / np.maximum(c, 1e-12)), lower=True)
     W = solve_triangular(L, A.T @ U, lower=True)
     known = np.minimum(np.einsum("ij,ij->j", W, W), variance)  # s^2 - s'^2, by Woodbury's identity
-    g = np.abs(mu) / np.sqrt(LINK + variance)
-    h = np.sqrt((LINK + variance - known) / np.maximum(known, 1e-300))
-    gain: Floats = np.maximum(ndtr(-g) - 2.0 * owens_t(g, h), 0.0)
-    return gain
+    t, b = costs.threshold, float(ndtri(costs.threshold))
+    link = 8.0 / np.pi if b == 0.0 else (costs.log_odds / b) ** 2
+    h = mu / np.sqrt(link + variance)
+    k = (mu - b * np.sqrt(link + variance - known)) / np.sqrt(np.maximum(known, TINY))
+    after = _both(h, k, np.sqrt(known / (link + variance))) - t * ndtr(k)
+    gain: Floats = np.maximum(after - np.maximum(ndtr(h) - t, 0.0), 0.0)
+    return (costs.false_positive + costs.false_negative) * gain
+
+
+def _both(h: Floats, k: Floats, r: Floats) -> Floats:
+    """Pr(A <= h, B <= k) of two standard normal variables with correlation r in [0, 1) (Owen 1956).
+
+    >>> _both(np.zeros(2), np.array([0.0, 40.0]), np.array([0.5, 0.5])).round(4).tolist()
+    [0.3333, 0.5]
+    """
+    h, k = np.where(h == 0.0, TINY, h), np.where(k == 0.0, TINY, k)
+    root = np.sqrt(1.0 - r**2)
+    apart = owens_t(h, (k / h - r) / root) + owens_t(k, (h / k - r) / root)
+    return np.asarray((ndtr(h) + ndtr(k)) / 2.0 - apart - np.where(h * k < 0.0, 0.5, 0.0))

@@ -157,23 +157,44 @@ class Annotator(BaseModel):
     invited: bool = Field(description="Whether they have a link that works.")
 
 
-class ErrorPoint(BaseModel):
-    """The model's error on the whole population with its interval, and the number of labels it rests on."""
+class Point(BaseModel):
+    """An estimate on the whole population with its interval, and the number of labels it rests on."""
 
     labels: int
     value: float
     low: float
     high: float
+
+
+class ErrorPoint(Point):
+    """The model's error."""
+
     commoner: float | None = Field(description="The error of always saying the commoner class.")
     flagged: float | None = Field(description="The share of rows that the model predicts to be positive.")
 
 
+class Followed(BaseModel):
+    """What the campaign aims at, and how far the model got: the error, the mean cost of a row, or the recall."""
+
+    measure: str = Field(description="error, cost or recall; error, too, where nothing else was recorded.")
+    name: str
+    meaning: str
+    wanted: float | None = Field(description="The wanted recall, if there is one.")
+    decision: str | None = Field(description="From what probability on a row is flagged, if it is not the usual.")
+    points: list[Point]
+    left_out: int = Field(description="The number of earlier estimates for which the ledger has only the error.")
+
+
 class Gain(BaseModel):
-    """How much the next labels are expected to lower the error, and the least that is worth them, as shares of all."""
+    """How much the next labels are expected to lower the error, and the least that is worth them, as shares of all.
+
+    `measure` is "cost" if it is the mean cost of a row that they lower, "false_alarms" if a recall is wanted.
+    """
 
     labels: int
     gain: float
     least: float
+    measure: str
     words: str = Field(description="The same as a sentence.")
 
 
@@ -203,9 +224,10 @@ class Progress(BaseModel):
     closed: int
     stand: Supply
     trouble: str | None = Field(description="Why the next rows cannot be chosen, if that is so.")
+    aim: Followed
     error: list[ErrorPoint]
     prospect: Gain | None = Field(description="What the next labels are expected to gain, once that can be said.")
-    words: list[str] = Field(description="The latest error in words: the commoner class, the log and the draw.")
+    words: list[str] = Field(description="What stands beside the latest estimate: other measures, log and draw.")
     ahead: str = Field(description="What more labels would do to the interval, in words.")
     people: list[Annotator]
     blind_spots: list[SpotShown]

@@ -3,9 +3,9 @@
 from dataclasses import asdict
 
 from unskew.campaigns import State, Status, Work
-from unskew.estimation.sentences import beside, sources
+from unskew.estimation.aims import MEANINGS, NAMES
 from unskew.web.desk import Desk
-from unskew.web.models import Annotator, ErrorPoint, Gain, Progress
+from unskew.web.models import Annotator, ErrorPoint, Followed, Gain, Point, Progress
 from unskew.web.planner import Runner
 
 
@@ -31,6 +31,7 @@ class Overview:
             closed=status.closed,
             stand="rows" if status.available else desk.supply(state),
             trouble=outlook.trouble,
+            aim=_followed(state, status),
             error=[
                 ErrorPoint(
                     labels=labels,
@@ -43,17 +44,27 @@ class Overview:
                 for labels, found in sorted(state.errors.items())
             ],
             prospect=None if status.prospect is None else Gain(**asdict(status.prospect), words=str(status.prospect)),
-            words=_words(status),
+            words=status.beside,
             people=_people(state, status.annotators),
             blind_spots=list(outlook.spots),
             ahead=outlook.ahead,
         )
 
 
-def _words(status: Status) -> list[str]:
-    """What stands beside the latest error: the commoner class, and what log and draw say by themselves."""
-    now = status.error
-    return [] if now is None else [told for told in (beside(now, status.classes), sources(now)) if told]
+def _followed(state: State, status: Status) -> Followed:
+    """The estimates of what leads, over the campaign."""
+    aim, now = status.aim, status.aim.leading(status.estimates)
+    measure = aim.measures[0] if now is None else now.measure
+    known = {labels: found[measure] for labels, found in sorted(state.estimates.items()) if measure in found}
+    return Followed(
+        measure=measure,
+        name=NAMES[measure],
+        meaning=MEANINGS[measure].format(positive=status.classes[1]),
+        wanted=aim.recall if measure == "recall" else None,
+        decision=status.decision,
+        points=[Point(labels=n, value=found.value, low=found.low, high=found.high) for n, found in known.items()],
+        left_out=len(state.estimates) - len(known),
+    )
 
 
 def _people(state: State, annotators: dict[str, Work]) -> list[Annotator]:

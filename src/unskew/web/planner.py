@@ -103,7 +103,7 @@ class Planner:
         """What more labels would do to the interval, in words."""
         campaign = self.campaign
         status = campaign.status()
-        return ahead(campaign.measuring().ahead(status.left + status.open))
+        return ahead(campaign.measuring().ahead(status.left + status.open), status.aim.interval)
 
 
 class InProcess:

@@ -87,7 +87,7 @@ def test_features_of_other_settings_are_not_taken_for_these(folder, clock):
     with Campaign.open(folder, now=clock) as campaign:
         other = replace(campaign.settings, pool_sha256="another")
         with pytest.raises(StoreError, match="not the file"):
-            Fitting(campaign.folder, other).error(Snapshot([], [], []))
+            Fitting(campaign.folder, other).estimates(Snapshot([], [], []))
 
 
 def test_predict_gives_id_class_and_probability(campaign):

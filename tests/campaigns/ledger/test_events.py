@@ -19,9 +19,11 @@ from unskew.methods.prospect import Prospect
 
 UNTIL = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ERROR = PopulationEstimate(0.1, 0.05, 0.2, 0.03, 0.95, "error", 40, 31.0, draw=Side(0.1, 0.05, 0.2))
+COST, RECALL = (replace(ERROR, measure=measure) for measure in ("cost", "recall"))
 EXAMPLES = [
     events.Started(ERROR),
     events.Started(None),
+    events.Started(ERROR, (RECALL,)),
     events.Planned(2, (PlannedRow("7", 6, "drawn", 0.1, {"x": None}), PlannedRow("8", 7, "chosen", 1.0, {})), 40, "m"),
     events.Leased(("7", "8"), UNTIL),
     events.Answered("7", "yes"),
@@ -30,6 +32,7 @@ EXAMPLES = [
     events.Undone("7", None, UNTIL),
     events.Closed(2, 40, ERROR),
     events.Closed(3, 60, ERROR, Prospect(50, 0.012, 0.004)),
+    events.Closed(4, 80, ERROR, Prospect(50, 0.012, 0.004, "cost"), (COST, RECALL)),
     events.Invited("ann", "annotator", "hash"),
     events.Revoked("ann"),
 ]
@@ -45,6 +48,13 @@ def test_an_event_survives_json_and_keys_it_does_not_know(event):
 def test_every_kind_has_an_example():
     assert {type(event) for event in EXAMPLES} == set(KINDS.values())
     assert all(kind == event.kind and len(kind) <= 16 for kind, event in KINDS.items())
+
+
+def test_events_that_recorded_the_error_alone():
+    prospect = {"labels": 50, "gain": 0.012, "least": 0.004}
+    body = {"round": 1, "labels": 40, "error": events.estimate_as_record(ERROR), "prospect": prospect}
+    assert decode("closed", json.dumps(body)) == events.Closed(1, 40, ERROR, Prospect(50, 0.012, 0.004))
+    assert "others" not in events.Closed(1, 40, ERROR).as_body()
 
 
 def test_events_of_version_0_1_0():

@@ -7,6 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,6 +29,7 @@ from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot
 from unskew.campaigns.tables.encoding import to_plain
 from unskew.data import signs
+from unskew.errors import EmptyMeasure, NoRandomLabel
 from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
@@ -110,12 +112,15 @@ class Fitting:
 
         def start() -> PoolMethod:
             method = self._kind(random_state=self.settings.seed)
-            method.drawn, method.costs = self.settings.drawn, self.settings.costs
+            aim = self.settings.aim
+            method.drawn, method.costs, method.recall = self.settings.drawn, aim.costs, aim.recall
             with threadpool_limits(1):  # sums in one order, whatever the number of cores
                 method.start_checked(self._prepared.log, self._prepared.pool, self._prepared.pool_rule)
             return method
 
-        return self._cache.method("start", start)
+        found = self._cache.method("start", start)
+        found.pool_ = self._prepared.pool  # if a recall is wanted, each fit looks at the pool
+        return found
 
     def _adopted(self, answered: Sequence[Row]) -> PoolMethod:
         """The started method with all answers learned as one round."""
@@ -178,12 +183,20 @@ class Fitting:
         labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)
         return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
 
-    def error(self, asked: Snapshot, *, measure: str = "error") -> PopulationEstimate:
-        """A measure of the model after these answers on the population.
+    def estimates(self, asked: Snapshot) -> tuple[PopulationEstimate | None, tuple[PopulationEstimate, ...]]:
+        """The error of the model after these answers, and the other measures that the campaign follows.
 
-        Raises `NoRandomLabel` where nothing was revealed in the log and no drawn row was answered.
+        There are none where nothing was revealed in the log and no drawn row was answered.
         """
-        return self.everyone(asked).estimate(measure)
+        everyone, others = self.everyone(asked), []
+        try:
+            error = everyone.estimate()
+            for measure in self.settings.aim.measures:
+                with suppress(EmptyMeasure):
+                    others += [] if measure == "error" else [everyone.estimate(measure)]
+        except NoRandomLabel:
+            return None, ()
+        return error, tuple(others)
 
     def prospect(self, answered: Sequence[Row]) -> Prospect | None:
         """What the next labels are expected to gain; None if there are too few labels, or a method that cannot tell."""

@@ -90,17 +90,21 @@ class PlannedRow:
 
 @dataclass(frozen=True, slots=True)
 class Started(Event):
-    """The campaign began. `error` is estimated from the log alone; None if no label of the log came at random."""
+    """The campaign began. `error` is estimated from the log alone; None if no label of the log came at random.
+
+    `others` are estimates of the other measures that the campaign follows (`unskew.estimation.aims`).
+    """
 
     kind = "started"
     error: "PopulationEstimate | None" = None
+    others: "tuple[PopulationEstimate, ...]" = ()
 
     def as_body(self) -> dict[str, Any]:
-        return {"error": estimate_as_record(self.error)}
+        return {"error": estimate_as_record(self.error), **_others_as_body(self.others)}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Self:
-        return cls(estimate_from_record(body.get("error")))
+        return cls(estimate_from_record(body.get("error")), _others_from_body(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +198,7 @@ class Closed(Event):
     """A round is complete. `error` is estimated from all `labels` so far; None if none came at random.
 
     `prospect` is what the next labels are expected to gain; None if there are too few to say. Versions before 0.4.0 did
-    not record it.
+    not record it. `others` are as in `Started`.
     """
 
     kind = "closed"
@@ -202,17 +206,20 @@ class Closed(Event):
     labels: int
     error: "PopulationEstimate | None" = None
     prospect: Prospect | None = None
+    others: "tuple[PopulationEstimate, ...]" = ()
 
     def as_body(self) -> dict[str, Any]:
         ahead = None if self.prospect is None else asdict(self.prospect)
         body = {"round": self.round, "labels": self.labels, "error": estimate_as_record(self.error)}
-        return {**body, "prospect": ahead}
+        return {**body, "prospect": ahead, **_others_as_body(self.others)}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Self:
         ahead = body.get("prospect")
-        known = None if ahead is None else Prospect(**{each.name: ahead[each.name] for each in fields(Prospect)})
-        return cls(body["round"], body["labels"], estimate_from_record(body.get("error")), known)
+        names = [each.name for each in fields(Prospect) if each.name in (ahead or ())]
+        known = None if ahead is None else Prospect(**{name: ahead[name] for name in names})
+        error = estimate_from_record(body.get("error"))
+        return cls(body["round"], body["labels"], error, known, _others_from_body(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,3 +282,12 @@ def estimate_from_record(record: Mapping[str, Any] | None) -> "PopulationEstimat
     for name in ("log", "draw"):
         known[name] = None if known.get(name) is None else Side(*known[name])
     return PopulationEstimate(**known)
+
+
+def _others_as_body(others: "tuple[PopulationEstimate, ...]") -> dict[str, Any]:
+    return {"others": [estimate_as_record(one) for one in others]} if others else {}
+
+
+def _others_from_body(body: Mapping[str, Any]) -> "tuple[PopulationEstimate, ...]":
+    found = (estimate_from_record(record) for record in body.get("others", ()))
+    return tuple(one for one in found if one is not None)

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from unskew.estimation.aims import Aim
 from unskew.estimation.costs import Costs
+
+COSTS = ("cost_false_positive", "cost_false_negative")
 
 LONGEST = 1e9
 """In seconds, longer than any lease."""
@@ -26,6 +29,8 @@ class Settings:
         The share of the labels spent on rows drawn at random.
     cost_false_positive, cost_false_negative : float
         What a false alarm and a missed positive cost. Versions before 0.4.0 knew no costs: both are 1.
+    recall : float or None
+        The wanted recall, if there is one.
     lease_seconds : float
         For how long a row is kept for the person who asked for it.
     seed : int
@@ -57,6 +62,7 @@ class Settings:
     drawn: float = 0.1
     cost_false_positive: float = 1.0
     cost_false_negative: float = 1.0
+    recall: float | None = None
     lease_seconds: float = 1800.0
     seed: int = 0
     label: str = ""
@@ -71,14 +77,16 @@ class Settings:
     pool_sha256: str = ""
 
     @property
-    def costs(self) -> Costs:
-        """What wrong decisions cost."""
-        return Costs(self.cost_false_positive, self.cost_false_negative)
+    def aim(self) -> Aim:
+        """What the model is for: few errors, low costs, or a wanted recall."""
+        return Aim(Costs(self.cost_false_positive, self.cost_false_negative), self.recall)
 
-    @property
-    def decision(self) -> str | None:
-        """From what probability on a row is flagged, in one sentence; None if all errors cost the same."""
-        return None if self.costs.equal else self.costs.told(self.classes[1])
+    def decision(self, threshold: float | None) -> str | None:
+        """Which rows are flagged, in one sentence; None if the likelier class is predicted.
+
+        `threshold` is where the model decides, if that is known. It matters only if a recall is wanted.
+        """
+        return self.aim.decision(self.classes[1], threshold)
 
     def as_record(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -97,9 +105,9 @@ class Settings:
             known["drawn"] = record["audit"]
         usual = cls()
         for name, value in known.items():
-            if not _like(getattr(usual, name), value):
+            if name != "recall" and not _like(getattr(usual, name), value):
                 raise ValueError(f"{name} cannot be {value!r:.40}")
-        Costs(*(known.get(name, 1.0) for name in ("cost_false_positive", "cost_false_negative")))  # is it possible?
+        Aim(Costs(*(known.get(name, 1.0) for name in COSTS)), known.get("recall"))  # is it possible?
         known["classes"] = tuple(known.get("classes", ()))
         return cls(**known)
 

@@ -164,14 +164,19 @@ class State:
     """The number of rows answered."""
     skipped: int = 0
     """The number of rows skipped."""
-    errors: "dict[int, PopulationEstimate]" = field(default_factory=dict)
-    """The estimated error by the number of labels it was estimated from, fewest first; 0 is the log alone."""
+    estimates: "dict[int, dict[str, PopulationEstimate]]" = field(default_factory=dict)
+    """Estimates by the number of labels they rest on, fewest first, then by measure. 0 is the log alone."""
     prospect: Prospect | None = None
     """What the next labels were expected to gain when the last round closed."""
     corrections: Counter[str] = field(default_factory=Counter)
     """The number of answers that each person replaced."""
     pace: Pace = field(default_factory=Pace)
     """How long each person takes for a row."""
+
+    @property
+    def errors(self) -> "dict[int, PopulationEstimate]":
+        """The estimated error by the number of labels it was estimated from, fewest first; 0 is the log alone."""
+        return {labels: found["error"] for labels, found in self.estimates.items()}
 
     @property
     def left(self) -> int:
@@ -219,7 +224,7 @@ class State:
         self.last, self.last_at = recorded.id, recorded.at
 
     def _started(self, _: Recorded, event: Started) -> None:
-        self._estimated(0, event.error)
+        self._estimated(0, event)
 
     def _planned(self, recorded: Recorded, event: Planned) -> None:
         for planned in event.rows:
@@ -251,7 +256,7 @@ class State:
 
     def _closed(self, _: Recorded, event: Closed) -> None:
         self.batches[event.round - 1].closed = event
-        self._estimated(event.labels, event.error)
+        self._estimated(event.labels, event)
         self.prospect = event.prospect
 
     def _invited(self, _: Recorded, event: Invited) -> None:
@@ -262,11 +267,11 @@ class State:
         for row in [row for row in self.open.values() if row.held_by(event.name)]:
             self._put(replace(row, status=RowStatus.WAITING, holder=None, lease_from=None, lease_until=None))
 
-    def _estimated(self, labels: int, error: "PopulationEstimate | None") -> None:
+    def _estimated(self, labels: int, event: Started | Closed) -> None:
         # Estimates from as many labels or more rest on answers that were corrected or taken back since.
-        self.errors = {k: known for k, known in self.errors.items() if k < labels}
-        if error is not None:
-            self.errors[labels] = error
+        self.estimates = {k: known for k, known in self.estimates.items() if k < labels}
+        if event.error is not None:
+            self.estimates[labels] = {"error": event.error, **{one.measure: one for one in event.others}}
 
     def _put(self, row: Row) -> None:
         """Replace an open row, or add one."""

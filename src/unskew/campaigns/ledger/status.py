@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import RowStatus, State
 from unskew.campaigns.ledger.work import Work, work_of
+from unskew.estimation.aims import Aim
 from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ class Status:
 
     `spent` labels of `budget` have been given. `open` rows have been asked for and not answered: they are `waiting`
     for somebody, `leased` to somebody, or `expired`, and then go to the next person who asks. `left` more rows may be
-    planned. `decision` says from what probability on a row is flagged, if errors differ in what they cost. `error` is
-    the latest estimate: made when a round closed, before that from the log alone. It is None while no label was drawn
-    at random. `prospect` is what the next labels were then expected to gain, if that could be said.
+    planned. `aim` is what the model is for, and `decision` says from what probability on a row is flagged, if errors
+    differ in what they cost or a recall is wanted. `estimates` are the latest, by measure: made when a round closed,
+    before that from the log alone. There are none while no label was drawn at random. `error` is one of them.
+    `prospect` is what the next labels were then expected to gain, if that could be said.
     """
 
     method: str
@@ -38,10 +40,26 @@ class Status:
     log_rows: int
     pool_rows: int
     classes: list[str]
+    aim: Aim
     decision: str | None
-    error: "PopulationEstimate | None"
+    estimates: "dict[str, PopulationEstimate]"
     prospect: Prospect | None
     annotators: dict[str, Work]
+
+    @property
+    def error(self) -> "PopulationEstimate | None":
+        """The latest estimate of the error."""
+        return self.estimates.get("error")
+
+    @property
+    def told(self) -> str:
+        """How far the model gets, as the end of a sentence about it."""
+        return self.aim.told(self.estimates, self.classes[1])
+
+    @property
+    def beside(self) -> list[str]:
+        """The sentences that stand beside that."""
+        return self.aim.beside(self.estimates, self.classes)
 
     @property
     def available(self) -> int:
@@ -58,12 +76,16 @@ class Status:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        return {**asdict(self), "annotators": {name: work.as_dict() for name, work in self.annotators.items()}}
+        error = None if self.error is None else asdict(self.error)
+        annotators = {name: work.as_dict() for name, work in self.annotators.items()}
+        return {**asdict(self), "error": error, "annotators": annotators}
 
 
 def status_of(state: State, settings: Settings, now: datetime) -> Status:
     """The status of a state at a time."""
     expired = sum(row.expired(now) for row in state.open.values())
+    latest: dict[str, PopulationEstimate] = next(reversed(state.estimates.values()), {})
+    lead = settings.aim.leading(latest)
     waiting = sum(row.status == RowStatus.WAITING for row in state.open.values())
     return Status(
         method=settings.method,
@@ -80,8 +102,9 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
         log_rows=settings.log_rows,
         pool_rows=settings.pool_rows,
         classes=list(settings.classes),
-        decision=settings.decision,
-        error=next(reversed(state.errors.values()), None),
+        aim=settings.aim,
+        decision=settings.decision(None if lead is None else lead.threshold),
+        estimates=latest,
         prospect=state.prospect,
         annotators=work_of(state, now),
     )

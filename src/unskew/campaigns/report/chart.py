@@ -1,4 +1,4 @@
-"""Pictures for a page: the error on everyone by the number of labels, recall and precision over thresholds."""
+"""Pictures for a page: how good the model is by the number of labels, recall and precision over thresholds."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ COLOURS = ("#0b6e75", "#6a4a8c")
 
 
 class ChartPoint(NamedTuple):
-    """An estimate, in per cent, and the number of labels it rests on."""
+    """An estimate, and the number of labels it rests on."""
 
     labels: int
     value: float
@@ -24,24 +24,39 @@ class ChartPoint(NamedTuple):
     high: float
 
 
-def error_chart(points: Sequence[ChartPoint], budget: int, *, narrow: bool = False) -> str:
-    """The estimates with their intervals as SVG, for a wide page or for a phone.
+AXES = {"error": "error on everyone, %", "cost": "cost of a row", "recall": "recall, %"}
 
-    >>> error_chart([ChartPoint(0, 33, 17, 49), ChartPoint(20, 20, 11, 30)], 100).startswith("<svg ")
+
+def chart(
+    points: Sequence[ChartPoint],
+    budget: int,
+    measure: str = "error",
+    wanted: float | None = None,
+    *,
+    narrow: bool = False,
+) -> str:
+    """The estimates of a measure with their intervals as SVG, for a wide page or for a phone.
+
+    A dotted line marks the value that is `wanted`, if there is one.
+
+    >>> chart([ChartPoint(0, 0.33, 0.17, 0.49), ChartPoint(20, 0.2, 0.11, 0.3)], 100).startswith("<svg ")
     True
     """
+    unit = 1.0 if measure == "cost" else 100.0
     with _drawn("narrow" if narrow else "wide", narrow) as (axes, picture):
         labels = [point.labels for point in points]
-        low, high = [point.low for point in points], [point.high for point in points]
+        value, low, high = unit * np.array([point[1:] for point in points]).T
         axes.fill_between(labels, low, high, color=COLOURS[0], alpha=0.14, linewidth=0)
         axes.vlines(labels, low, high, color=COLOURS[0], alpha=0.45, linewidth=1.0)
-        axes.plot(
-            labels, [point.value for point in points], color=COLOURS[0], linewidth=2.0, marker="o", markersize=4.5
-        )
+        axes.plot(labels, value, color=COLOURS[0], linewidth=2.0, marker="o", markersize=4.5)
+        most = 1.08 * max(high)
+        if wanted is not None:
+            axes.axhline(unit * wanted, color="#566473", linewidth=1.0, linestyle=":")
+            most = max(most, 1.08 * unit * wanted)
         axes.set_xlim(-0.02 * budget, 1.02 * max(budget, labels[-1]))
-        axes.set_ylim(0, min(100.0, 1.08 * max(high)))
+        axes.set_ylim(0, most if measure == "cost" else min(100.0, most))
         axes.set_xlabel("labels spent", color="#566473")
-        axes.set_ylabel("error on everyone, %", color="#566473")
+        axes.set_ylabel(AXES[measure], color="#566473")
     return picture[0]
 
 

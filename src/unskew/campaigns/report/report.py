@@ -17,18 +17,19 @@ from unskew.campaigns.audit.filling import BlindSpots
 from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.ledger.work import Work
 from unskew.campaigns.measuring import Measuring
-from unskew.campaigns.report.chart import ChartPoint, error_chart, threshold_chart
+from unskew.campaigns.report.chart import ChartPoint, chart, threshold_chart
 from unskew.errors import NoRandomLabel
+from unskew.estimation.aims import MEANINGS, NAMES, Aim
 from unskew.estimation.population import PopulationEstimate
-from unskew.estimation.sentences import MEASURES, ahead, amount, beside, percent, sources, uncomputable, wrong
+from unskew.estimation.sentences import MEASURES, ahead, amount, uncomputable
 from unskew.methods.registry import REGISTRY
 from unskew.pages import rendered
 from unskew.sampling.diagnostics import diagnose
 from unskew.writing import Output, page_of
 
 COMMAND = "unskew report"
-SHOWN = ("error", "precision", "recall", "f1", "balanced_error", "auc")
-"""The measures in the table."""
+SHOWN = ("cost", "error", "precision", "recall", "f1", "balanced_error", "auc")
+"""The measures in the table, as far as they were estimated."""
 
 
 def page(path: Path, *, overwrite: bool = False) -> Output:
@@ -55,34 +56,45 @@ def gather(campaign: Campaign) -> dict[str, Any]:
     answered, log = state.answered(), campaign.method().log_
     measuring = campaign.measuring()
     measures = _measures(measuring)
-    history, now = dict(campaign.history()), measures.get("error")
+    aim, threshold = settings.aim, campaign.method().costs.threshold
+    now = aim.leading(measures)
+    leads = aim.measures[0] if now is None else now.measure
+    wanted = aim.recall if leads == "recall" else None
+    history = {labels: found.get(leads) for labels, found in state.estimates.items()}
     before = history.get(0)
     if now is not None:
         history[state.spent] = now
-    points = [_point(labels, found) for labels, found in sorted(history.items())]
+    points = [_point(labels, found) for labels, found in sorted(history.items()) if found is not None]
     spots = BlindSpots(campaign.log_frame, campaign.pool_frame, settings).filled(answered)
-    told = [headline(now, state.spent, state.budget), status.ended]
+    told = [headline(aim, measures, settings.classes[1], state.spent, state.budget), status.ended]
     return {
         "name": campaign.name,
         "headline": " ".join(filter(None, told)),
-        "error": now,
-        "beside": [one for one in (beside(now, settings.classes), sources(now)) if one] if now else [],
+        "error": measures.get("error"),
+        "lead": now,
+        "leads": NAMES[leads],
+        "meaning": MEANINGS[leads].format(positive=settings.classes[1]),
+        "wanted": wanted,
+        "left_out": len(history) - len(points),
+        "beside": aim.beside(measures, settings.classes),
         "caution": now is not None and (now.q0_estimated or (now.log is not None and now.log_share == 0.0)),
-        "ahead": ahead(measuring.ahead(status.left + status.open)),
-        "before": before and _percent(before),
-        "now": now and _percent(now),
+        "ahead": ahead(measuring.ahead(status.left + status.open), aim.interval),
+        "before": before and _shown(before),
+        "now": now and _shown(now),
         "prospect": status.prospect,
-        "measures": [*_rows(measures, settings.classes), *(_cost(campaign) if now and settings.decision else [])],
+        "measures": _rows(measures, settings.classes),
         "spent": state.spent,
         "budget": state.budget,
         "skipped": state.skipped,
         "open": status.open,
         "rounds": status.rounds,
         "closed": status.closed,
-        "charts": [error_chart(points, state.budget, narrow=narrow) for narrow in (False, True)] if points else [],
+        "charts": [chart(points, state.budget, leads, wanted, narrow=narrow) for narrow in (False, True) if points],
         "points": points,
-        "decision": settings.decision,
-        "thresholds": _thresholds(campaign) if now is not None else [],
+        "first": points and amount(points[0].value, leads),
+        "latest": points and amount(points[-1].value, leads),
+        "decision": settings.decision(threshold),
+        "thresholds": _thresholds(campaign, threshold) if now is not None else [],
         "reasons": Counter(row.reason for row in answered),
         "spots": spots,
         "most": 100 * max([0.01, *(max(s.population_share, s.share_before, s.share_now) for s in spots)]),
@@ -98,16 +110,16 @@ def gather(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def headline(now: PopulationEstimate | None, spent: int, budget: int) -> str:
+def headline(aim: Aim, found: dict[str, PopulationEstimate | None], positive: str, spent: int, budget: int) -> str:
     """The result in one sentence.
 
     >>> found = PopulationEstimate(0.117, 0.061, 0.188, 0.03, 0.95, "error", 900, 140.0)
-    >>> headline(found, 300, 500)
+    >>> headline(Aim(), {"error": found}, "yes", 300, 500)
     'The model is wrong on 11.7 % of everyone, 95 % interval 6.1 to 18.8 %, from 300 labels of 500.'
     """
-    if now is None:
+    if aim.leading(found) is None:
         return f"The error of the model cannot be estimated: none of {spent} labels of {budget} was drawn at random."
-    return f"The model is {wrong(now)}, from {spent} label{'s' if spent != 1 else ''} of {budget}."
+    return f"The model {aim.told(found, positive)}, from {spent} label{'s' if spent != 1 else ''} of {budget}."
 
 
 def _measures(measuring: Measuring) -> dict[str, PopulationEstimate | None]:
@@ -120,7 +132,7 @@ def _measures(measuring: Measuring) -> dict[str, PopulationEstimate | None]:
 def _rows(measures: dict[str, PopulationEstimate | None], classes: tuple[str, ...]) -> list[tuple[str, str, str]]:
     """For each measure its name in words, its value and its interval; or, where it has none, why."""
     rows = []
-    for name in SHOWN if measures else ():
+    for name in (name for name in SHOWN if name in measures):
         found, words = measures[name], MEASURES[name].format(positive=classes[1], negative=classes[0])
         if found is None:
             rows.append((words, uncomputable(name), ""))
@@ -130,25 +142,19 @@ def _rows(measures: dict[str, PopulationEstimate | None], classes: tuple[str, ..
     return rows
 
 
-def _cost(campaign: Campaign) -> list[tuple[str, str, str]]:
-    found = campaign.error("cost")
-    value, low, high = (f"{100 * share:.1f}" for share in (found.value, found.low, found.high))
-    return [("cost of 100 rows, on average", value, f"{low} to {high}")]
-
-
-def _thresholds(campaign: Campaign) -> list[str]:
+def _thresholds(campaign: Campaign, decided: float) -> list[str]:
     """Recall and precision over thresholds, for a wide page and for a phone."""
-    found, decided = campaign.everyone().over_thresholds(), campaign.settings.costs.threshold
+    found = campaign.everyone().over_thresholds()
     return [threshold_chart(found, decided, narrow=narrow) for narrow in (False, True)]
 
 
 def _point(labels: int, found: PopulationEstimate) -> ChartPoint:
-    return ChartPoint(labels, 100 * found.value, 100 * found.low, 100 * found.high)
+    return ChartPoint(labels, found.value, found.low, found.high)
 
 
-def _percent(found: PopulationEstimate) -> dict[str, str]:
-    shares = {"value": found.value, "low": found.low, "high": found.high}
-    told = {name: percent(share) for name, share in shares.items()}
+def _shown(found: PopulationEstimate) -> dict[str, str]:
+    value, low, high = (amount(share, found.measure) for share in (found.value, found.low, found.high))
+    told = {"value": value, "low": low.removesuffix(" %"), "high": high}
     return {**told, "level": f"{100 * found.level:g}", "worth": f"{found.effective_sample_size:.0f}"}
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from unskew.estimation.aims import Aim
 from unskew.estimation.costs import EQUAL, Costs
 from unskew.methods.learner import Learner
 from unskew.methods.pool import PoolMethod
@@ -38,6 +39,9 @@ class Unskew(Learner, PoolMethod):
     costs : Costs
         What a missed positive and a false alarm cost, such as ``Costs(false_negative=10)``. They decide from what
         probability on a row is predicted to be positive. Rows are then chosen, drawn and judged by that decision.
+    recall : float in (0, 1), optional
+        The share of all positives that is to be found, instead of costs. After each round, the costs become those with
+        the largest threshold at which the model is expected to find as many.
     model : scikit-learn classifier, optional
         Learn with this classifier instead. A committee of copies of it (`BootstrapCommittee`) measures how sure it is,
         and rows are chosen by |mu| / s. Its `fit` must take `sample_weight`.
@@ -65,9 +69,11 @@ class Unskew(Learner, PoolMethod):
         *,
         drawn: float = SHARE,
         costs: Costs = EQUAL,
+        recall: float | None = None,
         model: Any = None,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         super().__init__(drawn=drawn, random_state=random_state)
-        self.costs = costs
+        aim = Aim(costs, recall)
+        self.costs, self.recall = aim.costs, aim.recall
         self._use(model)

@@ -1,4 +1,4 @@
-// The error with its interval by the number of labels, as SVG.
+// What a campaign follows (the error, a cost, the recall) with its interval by the number of labels, as SVG.
 
 const NS = "http://www.w3.org/2000/svg";
 const H = 300, LEFT = 48, RIGHT = 16, TOP = 12, BOTTOM = 44;
@@ -18,13 +18,16 @@ function ticks(most, pieces) {
 }
 
 export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+// A cost has the unit of the costs, whatever that is; everything else is a share.
+export const shown = (value, measure) => measure === "cost" ? value.toLocaleString("en", { maximumSignificantDigits: 3 }) : percent(value);
 
 // `W` is the available width, so that text in the chart is as large as text around it.
-export function chart(points, W) {
+export function chart(points, W, name, measure, wanted) {
   const svg = made("svg", { viewBox: `0 0 ${W} ${H}`, role: "img" });
-  const end = points.at(-1);
-  svg.setAttribute("aria-label", `After ${end.labels} labels the error is ${percent(end.value)}, between ${percent(end.low)} and ${percent(end.high)}.`);
-  const most = Math.max(...points.map((p) => p.high), 0.01) * 1.05;
+  const end = points.at(-1), say = (value) => shown(value, measure);
+  svg.setAttribute("aria-label", `${name} after ${end.labels} labels: ${say(end.value)}, between ${say(end.low)} and ${say(end.high)}.`);
+  const least = measure === "cost" ? 1e-9 : 0.01;
+  const most = Math.max(...points.map((p) => p.high), wanted || 0, least) * 1.05;
   const x = (labels) => LEFT + (W - LEFT - RIGHT) * (labels / Math.max(end.labels, 1));
   const y = (share) => H - BOTTOM - (H - TOP - BOTTOM) * (share / most);
 
@@ -32,7 +35,7 @@ export function chart(points, W) {
   const digits = steps[1] < 0.01 || (100 * steps[1]) % 1 > 1e-9 ? 1 : 0;
   for (const share of steps) {
     svg.append(made("line", { class: "grid", x1: LEFT, x2: W - RIGHT, y1: y(share), y2: y(share) }));
-    svg.append(made("text", { class: "axis", x: LEFT - 8, y: y(share) + 4, "text-anchor": "end" }, percent(share, digits)));
+    svg.append(made("text", { class: "axis", x: LEFT - 8, y: y(share) + 4, "text-anchor": "end" }, measure === "cost" ? say(share) : percent(share, digits)));
   }
   for (const labels of ticks(Math.max(end.labels, 1), W < 500 ? 4 : 8).filter(Number.isInteger)) {
     svg.append(made("text", { class: "axis", x: x(labels), y: H - BOTTOM + 20, "text-anchor": "middle" }, labels.toLocaleString("en")));
@@ -45,10 +48,11 @@ export function chart(points, W) {
     svg.append(made("polygon", { class: "band", points: way([...upper, ...lower.reverse()]) }));
     svg.append(made("polyline", { class: "line", points: way(points.map((p) => [x(p.labels), y(p.value)])) }));
   } else svg.append(made("line", { class: "whisker", x1: x(end.labels), x2: x(end.labels), y1: y(end.low), y2: y(end.high) }));
+  if (wanted) svg.append(made("line", { class: "wanted", x1: LEFT, x2: W - RIGHT, y1: y(wanted), y2: y(wanted) }));
   const few = points.length <= 60;
   for (const p of few ? points : [end]) {
     const dot = made("circle", { class: "dot", cx: x(p.labels), cy: y(p.value), r: 4 });
-    dot.append(made("title", {}, `${p.labels} labels: ${percent(p.value)}, ${percent(p.low)} to ${percent(p.high)}`));
+    dot.append(made("title", {}, `${p.labels} labels: ${say(p.value)}, ${say(p.low)} to ${say(p.high)}`));
     svg.append(dot);
   }
   return svg;

@@ -1,7 +1,7 @@
 // The progress page: requests the status every few seconds and redraws the parts that changed.
 
 import { busy, call, denied, pause } from "./api.js";
-import { chart, percent } from "./chart.js";
+import { chart, percent, shown } from "./chart.js";
 
 const EVERY = 3000;
 const $ = (id) => document.getElementById(id);
@@ -29,13 +29,15 @@ function tiles(s) {
   $("bar").value = s.spent;
   const skips = s.skipped ? `, ${count(s.skipped)} skipped` : "";
   $("spent-more").textContent = `${count(s.closed)} of ${count(s.rounds)} rounds closed${skips}`;
-  const now = s.error.at(-1);
-  if (now) big($("error"), percent(now.value), `${percent(now.low)} to ${percent(now.high)}`);
+  const { name, measure, wanted, points } = s.aim, first = points[0], now = points.at(-1);
+  const say = (value) => shown(value, measure);
+  $("aim").textContent = name;
+  if (now) big($("error"), say(now.value), `${say(now.low).replace(" %", "")} to ${say(now.high)}`);
   else big($("error"), "–");
-  const first = s.error[0];
   const from = (point) => point.labels ? `after ${count(point.labels)} labels` : "from the log alone";
+  const goal = wanted ? `${+(100 * wanted).toFixed(2)} % wanted. ` : "";
   $("error-more").textContent = !now ? "Available after the first randomly drawn label"
-    : s.error.length > 1 ? `${percent(first.value)} ${from(first)}` : `Estimated ${from(now)}`;
+    : goal + (points.length > 1 ? `${say(first.value)} ${from(first)}` : `Estimated ${from(now)}`);
   $("ahead").hidden = !s.prospect;
   $("ahead").textContent = s.prospect ? s.prospect.words : "";
   big($("held"), count(s.held));
@@ -51,9 +53,13 @@ function cells(...texts) {
   return row;
 }
 
-function errors(points) {
+function aimed({ points, measure, name, meaning, wanted, left_out: left }) {
+  $("chart-title").textContent = `${name}, by labels given`;
+  const old = left ? ` Earlier estimates are not shown (${count(left)}): the ledger has only the error there.` : "";
+  const line = wanted ? " The dotted line is what is wanted." : "";
+  $("meaning").textContent = `${meaning}, with a 95 % interval, at the end of each round.${line}${old}`;
   $("chart-table").hidden = !points.length;
-  if (points.length) $("chart").replaceChildren(chart(points, $("chart").clientWidth));
+  if (points.length) $("chart").replaceChildren(chart(points, $("chart").clientWidth, name, measure, wanted));
   else {
     const empty = document.createElement("p");
     empty.className = "empty";
@@ -61,7 +67,7 @@ function errors(points) {
     $("chart").replaceChildren(empty);
   }
   $("chart-table").querySelector("tbody").replaceChildren(
-    ...points.map((p) => cells(count(p.labels), percent(p.value), percent(p.low), percent(p.high))));
+    ...points.map((p) => cells(count(p.labels), ...[p.value, p.low, p.high].map((value) => shown(value, measure)))));
 }
 
 function words(sentences) {
@@ -114,8 +120,8 @@ async function refresh() {
     const s = await call("GET", "/api/status");
     const minute = Math.floor(Date.now() / 30_000); // so that "min ago" stays up to date
     part("tiles", s, tiles);
-    part("errors", [s.error, $("chart").clientWidth], ([points]) => errors(points));
-    part("words", [...s.words, s.ahead].filter(Boolean), words);
+    part("aim", [s.aim, $("chart").clientWidth], ([aim]) => aimed(aim));
+    part("words", [...s.words, s.aim.decision, s.ahead].filter(Boolean), words);
     part("spots", s.blind_spots, spots);
     part("people", [s.people, minute], ([list]) => people(list));
     $("fresh").textContent = "Live";

@@ -224,6 +224,8 @@ def ahead(found: "Ahead | None", what: str = "the interval") -> str:
     >>> print(ahead(Ahead(90, 0.0312, (Needed(0.02, 140, 56), Needed(0.01, None, None)))))
     The 90 labels that are left would bring the interval to about ±3.1 points. ±2 points needs about 140 more labels, 56
     of them drawn; ±1 point needs more labels than the pool has.
+    >>> print(ahead(Ahead(0, 0.04, (Needed(0.02, 140, 56),)), "the interval of the error"))
+    For the interval of the error, ±2 points needs about 140 more labels, 56 of them drawn.
     """
     if found is None:
         return ""
@@ -233,7 +235,8 @@ def ahead(found: "Ahead | None", what: str = "the interval") -> str:
         said.append(f"The {labels} would bring {what} to about ±{100 * found.half_width:.1f} points.")
     reached = [plan for plan in found.needed if plan.labels is not None]
     beyond = found.needed[len(reached) : len(reached) + 1]  # narrower ones are beyond the pool all the more
-    said.append("; ".join(map(_needed, [*reached, *beyond])) + ".")
+    of_what = "" if said or what == "the interval" else f"For {what}, "
+    said.append(of_what + "; ".join(map(_needed, [*reached, *beyond])) + ".")
     return " ".join(said)
 
 

@@ -296,13 +296,13 @@ def _of_propensities(found: LogAudit, d: Diagnostics) -> list[str]:
             f"The mean of z/q0 should be 1 and is {d.mean_weight:.2f}, which chance does not explain: the propensities "
             "do not fit the log."
         )
-    elif found.weighted is not None and found.weighted.q0_refuted:
-        said.append(f"{MISFIT}, which chance does not explain: weights based on them mislead.")
         if found.blind_spots is None:
             said.append(
                 "By these propensities many more rows should have no label. It seems that they are missing from the "
                 "file. Give them too: without them, errors on everyone are wrong."
             )
+    elif found.weighted is not None and found.weighted.q0_refuted:
+        said.append(f"{MISFIT}, which chance does not explain: weights based on them mislead.")
     if d.calibration_error > 2.0 * d.calibration_error_by_chance + 0.01:
         said.append(
             f"Propensities and reveal rates differ by {100 * d.calibration_error:.1f} points on average, where "

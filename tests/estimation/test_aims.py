@@ -73,7 +73,7 @@ def test_a_recall_that_is_missed_is_said_in_words():
         "It is right on 84.0 % of those it flags (precision), 95 % interval 78.0 to 89.0 %.",
         "It is wrong on 84.0 % of everyone, 95 % interval 78.0 to 89.0 %. Always saying “no” would be wrong on 10.0 %. "
         "It flags 20.0 % of rows as “yes”.",
-        "It rests on the drawn labels alone.",
+        "The number rests on the drawn labels alone.",
     ]
     assert "less than" not in " ".join(Aim(recall=0.88).beside(found, ["no", "yes"]))
 

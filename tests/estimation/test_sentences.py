@@ -65,7 +65,7 @@ def test_beside_the_error_stands_the_commoner_class(changed: dict[str, float], s
         ({"log_share": 1.0, "draw": None, "agreement": None}, "rests on the log alone: no drawn row is labelled yet."),
         ({"log_share": 1.0, "draw": None, "agreement": None, "q0_estimated": True}, "Be careful: it rests on the log "
              "alone, and the log's propensities were estimated."),
-        ({"log_share": 0.0, "log": None, "agreement": None}, "It rests on the drawn labels alone."),
+        ({"log_share": 0.0, "log": None, "agreement": None}, "The number rests on the drawn labels alone."),
     ],
 )  # fmt: skip
 def test_log_and_draw_stand_side_by_side(changed: dict[str, object], said: str) -> None:

@@ -94,4 +94,4 @@ def test_what_more_labels_gain_is_told_in_false_alarms():
     method, _, _ = run(Unskew(recall=0.9, random_state=0), batches=2)
     found = prospect(method)
     assert found.measure == "false_alarms" and 0.0 <= found.gain < 1.0
-    assert "the false alarms in 100 rows by" in str(found)
+    assert "fewer false alarms in 100 rows" in str(found)

@@ -193,7 +193,7 @@ def test_beside_the_error_stands_the_commoner_class(page: Page, client: Callable
     first = page.campaign.history()[0][1]
     found = client(link=page.link()).get("/api/status").json()
     assert (found["error"][0]["commoner"], found["error"][0]["flagged"]) == (first.commoner, first.flagged)
-    assert [sentence[:14] for sentence in found["words"]] == ["Always saying ", "It rests on th"]
+    assert [sentence[:14] for sentence in found["words"]] == ["Always saying ", "The number res"]
 
 
 def test_a_lost_store_is_not_described_to_strangers(

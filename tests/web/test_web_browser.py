@@ -246,7 +246,7 @@ def test_progress_updates_by_itself(page: Page, visit: Callable[..., Tab]) -> No
     words = grace.locator("#words p")
     expect(words).to_have_count(3, timeout=15_000)
     expect(words.nth(0)).to_have_text(re.compile("^Always saying “.*” would be wrong on .* It flags "))
-    expect(words.nth(1)).to_have_text("It rests on the log alone: no drawn row is labelled yet.")
+    expect(words.nth(1)).to_have_text("The number rests on the log alone: no drawn row is labelled yet.")
     expect(words.nth(2)).to_have_text(re.compile("^The 12 labels that are left would bring the interval to about ±"))
     grace.get_by_label("Invite someone to label").fill("eve")
     grace.get_by_role("button", name="Make a link").click()

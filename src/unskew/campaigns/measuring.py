@@ -12,6 +12,8 @@ from unskew.campaigns.learning.fitting import Fitting
 from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.tables.encoding import MISSING, plain_column
 from unskew.errors import EmptyMeasure, InputError, unknown
+from unskew.estimation.costs import Costs
+from unskew.estimation.everyone import WITHOUT_THRESHOLD, Everyone
 from unskew.estimation.measures import MEASURES
 from unskew.estimation.planning import Ahead, Widths
 from unskew.estimation.population import PopulationEstimate
@@ -33,7 +35,8 @@ class Measuring:
         whole = where is not None or against is not None  # a row must be judged as itself
         everyone = self.fitting.everyone(self.asked, whole=whole)
         group = None if where is None else self.group(where)
-        other = None if against is None else self._log_odds(against)
+        decided = threshold is None and measure not in WITHOUT_THRESHOLD
+        other = None if against is None else self._log_odds(against, everyone.costs if decided else None)
         return everyone.estimate(measure, level=level, threshold=threshold, where=group, against=other)
 
     def measures(self) -> dict[str, PopulationEstimate | None]:
@@ -82,25 +85,29 @@ class Measuring:
             raise InputError(f"no row of log and pool has {str(where)!r:.80}. {_known(rule, frames[1])}")
         return found
 
-    def _log_odds(self, against: Any) -> Floats:
-        """Another model's log-odds for all rows: by a column, of an earlier model, or of a classifier."""
+    def _log_odds(self, against: Any, costs: Costs | None) -> Floats:
+        """Another model's log-odds for all rows: by a column, of an earlier model, or of a classifier.
+
+        An earlier model's are moved so that it decides at its own threshold where the present one does by these costs.
+        """
         frames = self.fitting.log_frame, self.fitting.pool_frame
         if isinstance(against, int) and not isinstance(against, bool):
-            return self._earlier(against)
+            found = self._earlier(against)
+            return found.margin + (0.0 if costs is None else costs.log_odds - found.costs.log_odds)
         if isinstance(against, str):
             named = zip(frames, ("log", "pool"), strict=True)
             return np.concatenate([_probabilities(frame, against, table) for frame, table in named])
         positive = [str(value) for value in against.classes_].index(self.fitting.settings.classes[1])
         return np.concatenate([_finite(against.predict_proba(frame)[:, positive]) for frame in frames])
 
-    def _earlier(self, labels: int) -> Floats:
-        """The log-odds of this campaign's model after its first labels, each without the row's own."""
+    def _earlier(self, labels: int) -> Everyone:
+        """Everyone as judged by this campaign's model after its first labels."""
         answered = self.asked.answered
         if not 0 <= labels <= len(answered):
             raise InputError(f"against must be 0 to {len(answered)}, the labels so far; got {labels}. Name fewer.")
         first = {row.id for row in sorted(answered, key=lambda row: row.at or "")[:labels]}
         method = self.fitting.method([row for row in answered if row.id in first])
-        return method.everyone(whole=True).margin
+        return method.everyone(whole=True)
 
 
 def _only(column: str, kind: str, value: str) -> Rule:

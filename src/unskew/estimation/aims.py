@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unskew.errors import InputError
-from unskew.estimation.costs import EQUAL, Costs
+from unskew.estimation.costs import EQUAL, Costs, probability
 from unskew.estimation.sentences import achieved, beside, constant, short_of, sources
 
 if TYPE_CHECKING:
@@ -70,8 +70,10 @@ class Aim:
         """
         if self.recall is None:
             return None if self.costs.equal else self.costs.told(positive)
-        flagged = "" if threshold is None else f": a row is flagged if its probability is at least {threshold:.2g}"
-        return f"{100 * self.recall:g} % of all {positive!r} are to be found{flagged}."
+        found = f"{100 * self.recall:g} % of all {positive!r} are to be found"
+        if threshold is None:
+            return f"{found}."
+        return f"{found}: a row is flagged if its probability is at least {probability(threshold)}."
 
     def leading(self, found: "Mapping[str, PopulationEstimate | None]") -> "PopulationEstimate | None":
         """The estimate that leads. Where an older version recorded the error alone, it is the error."""

@@ -56,8 +56,17 @@ class Costs:
         """The decision in one sentence, where `positive` is the name of the positive class."""
         return (
             f"A missed {positive!r} costs {self.false_negative:g}, a false alarm {self.false_positive:g}: a row is "
-            f"flagged if its probability is at least {self.threshold:.2g}."
+            f"flagged if its probability is at least {probability(self.threshold)}."
         )
+
+
+def probability(p: float) -> str:
+    """A probability with two digits of it or of its distance from 1, whichever is smaller.
+
+    >>> probability(0.0912), probability(0.5), probability(0.9962)
+    ('0.091', '0.5', '0.9962')
+    """
+    return f"{p:.2g}" if p <= 0.5 else f"{1.0 - float(f'{1.0 - p:.2g}'):.10g}"
 
 
 EQUAL = Costs()

@@ -321,5 +321,5 @@ class StreamDesign(Design):
         return Revealed(self.asked, self.p).moments(x, expected)
 
     def of_rows(self, expected: Floats) -> float:
-        """Nothing: `variance` includes it."""
+        """Nothing: `moments` include it."""
         return 0.0

@@ -28,6 +28,9 @@ THRESHOLDS = tuple(expit(np.linspace(-4.6, 4.6, 25)).tolist())
 """From 0.01 to 0.99, in equal steps of log-odds: a rare class is decided at small probabilities."""
 
 
+WITHOUT_THRESHOLD = ("log_loss", "auc")
+"""Measures that do not depend on which rows are flagged."""
+
 A_HAIR = 1e-6
 """A wanted recall puts the threshold this far below a row, so that rounding does not put the row on the other side."""
 
@@ -162,7 +165,7 @@ class Everyone:
         if threshold is not None and not 0.0 < threshold < 1.0:
             raise InputError(f"threshold must be in (0, 1); got {threshold}. The usual threshold is 0.5.")
         shift = self.costs.log_odds if threshold is None else float(np.log(threshold / (1.0 - threshold)))
-        name, moved = measure, 0.0 if measure in ("log_loss", "auc") else shift
+        name, moved = measure, 0.0 if measure in WITHOUT_THRESHOLD else shift
         margin = self.margin - moved
         what: Ratio | Smooth = _measure_named(measure, margin, self.costs)
         if against is not None:

@@ -109,7 +109,8 @@ class Widths:
         self._worse = shown.draw.variance / draw if 0.0 < draw < math.inf else 1.0
         unlabelled = ~design.labelled[design.m :]
         wrong = everyone.calibration.wrong(everyone.margin[design.m :][unlabelled], shift)
-        self.left = len(wrong)
+        self._unlabelled, self._of_rows = len(wrong), self._sample.of_rows(self._slopes)
+        self.left = len(wrong) - sum(r.chosen_lost + r.drawn_lost for r in design.rounds)
         self._worth = worth_of_draws(wrong, design.n)
 
     @cached_property
@@ -122,18 +123,20 @@ class Widths:
 
     def draws(self, labels: int) -> int:
         """How many of the next labels are drawn, so that their share of all labels is `drawn`."""
-        before, bought = self.everyone.design.draws, self.everyone.design.n - self.left
+        before, bought = self.everyone.design.draws, self.everyone.design.n - self._unlabelled
         return min(max(round(self.drawn * (bought + labels)) - before, 0), labels)
 
     def half_width(self, labels: int) -> float:
         """Half the width that the interval should have after this number of further labels."""
         by_draw = math.inf
-        if labels < self.left:
+        if labels < self._unlabelled:
             by_draw = self._by_draw + self.draws(labels) * float(np.interp(labels, *self._worth))
         if self._by_log + by_draw == 0.0:
             return math.inf
-        c = self._by_log / (self._by_log + by_draw)
-        c = min(c, LOG_AT_MOST) if by_draw else c
+        c = 1.0
+        if by_draw:
+            draw = 1.0 / by_draw + self._of_rows
+            c = min(draw / (1.0 / self._by_log + draw), LOG_AT_MOST) if self._by_log else 0.0
         rows = self._sample.spread(self._slopes, (c, 1.0 - c)).rows
         variance = c**2 * self._of_log + rows
         variance += (1.0 - c) ** 2 * self._worse / by_draw if by_draw else 0.0

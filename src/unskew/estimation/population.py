@@ -242,6 +242,7 @@ def _shares(sample: Sample, what: Ratio | Smooth, name: str) -> tuple[float, flo
     """c: how much log and draw count, by the variances that the model expects."""
     _, slopes = measured(what, sample.masses((0.0, 0.0)), name)
     log, draw = sample.anticipated(slopes)
+    draw += sample.of_rows(slopes)  # that of the log includes its rows
     c = min(draw / (log + draw), LOG_AT_MOST) if log + draw > 0.0 else 0.0
     return c, 1.0 - c
 
@@ -288,7 +289,7 @@ def _ends(z: float, variance: float, slope: float) -> tuple[float, float]:
     """Where (d / z)^2 = variance + slope d: how far below and above the value the interval ends.
 
     `slope` is how fast the variance grows with the value: the third cumulant, divided by the variance. If it is 0,
-    the interval is normal. For a share of n rows it is (1 - 2 share) / n, and this is Wilson's interval (1927).
+    the interval is normal. For a share of n rows it is (1 - 2 share) / n, and this is nearly Wilson's interval (1927).
 
     >>> [round(end, 2) for end in _ends(2.0, 1.0, 0.0)], [round(end, 2) for end in _ends(2.0, 1.0, 0.5)]
     ([-2.0, 2.0], [-1.24, 3.24])

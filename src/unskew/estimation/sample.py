@@ -82,7 +82,12 @@ class Sample:
         rows = self.p * slopes.plus + (1.0 - self.p) * slopes.minus
         used = rows[: m if c[0] else 0], rows[m:] if c[1] else rows[:0]
         between = float(np.concatenate(used).var()) / max(sum(map(len, used)), 1)
-        return Spread(log, draw, between + c[1] ** 2 * design.of_rows(square[m:]))
+        return Spread(log, draw, between + c[1] ** 2 * self.of_rows(slopes))
+
+    def of_rows(self, slopes: Slopes) -> float:
+        """The variance that is left of the draw if every label of the pool is known."""
+        part = np.s_[self.design.m :]
+        return self.design.of_rows(self.doubt[part] * (slopes.plus - slopes.minus)[part] ** 2)
 
     def means(self, slopes: Slopes) -> tuple[float, float]:
         """What the labels of log and draw add to the value by themselves."""

@@ -198,18 +198,19 @@ def sources(found: "PopulationEstimate") -> str:
 
 def _one_source(found: "PopulationEstimate") -> str:
     if found.draw is not None:
-        return "It rests on the drawn labels alone."
+        return "The number rests on the drawn labels alone."
     if found.log is None:
         return ""
     if found.q0_estimated:
         return (
-            "Be careful: it rests on the log alone, and the log's propensities were estimated. It is right only if the "
-            "columns hold everything that decided which rows of the log were labelled. As soon as drawn rows are "
-            "labelled, it rests on them instead."
+            "Be careful: the number rests on the log alone, and the log's propensities were estimated. It is right only "
+            "if the columns hold everything that decided which rows of the log were labelled. As soon as drawn rows "
+            "are labelled, it rests on them instead."
         )
     if found.q0_refuted:
-        return f"Be careful: it rests on the log alone. {MISFIT}. As soon as drawn rows are labelled, it rests on them."
-    return "It rests on the log alone: no drawn row is labelled yet."
+        later = "As soon as drawn rows are labelled, it rests on them."
+        return f"Be careful: the number rests on the log alone. {MISFIT}. {later}"
+    return "The number rests on the log alone: no drawn row is labelled yet."
 
 
 def _p(agreement: float | None) -> str:

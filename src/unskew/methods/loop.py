@@ -84,6 +84,11 @@ class Method(ABC):
     def learn(self, batch: Any) -> Any:
         """The next state, from `self.state_` and an answered round, which is also the last of `self.rounds_`."""
 
+    def decide(self) -> None:
+        """After each fit, let the threshold follow the model if a recall is wanted."""
+        if self.recall is not None:
+            self.costs = self.everyone().costs_for(self.recall)
+
     @property
     @abstractmethod
     def model_(self) -> Any:
@@ -259,6 +264,7 @@ class Method(ABC):
             self.log_, self.labels_, self.rounds_, self._pending = log, 0, [], None
             self._rng = np.random.default_rng(self.random_state)
             self.state_ = self.warm_start()
+            self.decide()
 
     def _close(self, batch: Any) -> None:
         """Learn from an answered round; if that fails, everything stays as it was, and the round stays open."""
@@ -267,6 +273,7 @@ class Method(ABC):
             self.rounds_ = [*self.rounds_, batch]
             self._pending = None
             self.state_ = self.learn(batch)
+            self.decide()
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -121,21 +121,6 @@ class PoolMethod(Method):
         rule, values = (q0, None) if callable(q0) else (None, q0)
         self._begin(log, pool_=pool, _pool_q0=values, _asked=np.zeros(0, dtype=np.int64), _read_off=rule)
 
-    def _begin(self, log: LoggedData, **facts: Any) -> None:
-        with self._all_or_nothing():
-            super()._begin(log, **facts)
-            self._decide()
-
-    def _close(self, batch: Any) -> None:
-        with self._all_or_nothing():
-            super()._close(batch)
-            self._decide()
-
-    def _decide(self) -> None:
-        """After each fit, let the threshold follow the model if a recall is wanted."""
-        if self.recall is not None:
-            self.costs = self.everyone().costs_for(self.recall)
-
     @property
     def left(self) -> int:
         """The number of rows of the pool that have not been asked for."""

@@ -15,12 +15,12 @@ LEAST, MOST = 0.0005, 0.01
 SHOWN = 0.001
 """The least share of everyone that is told as a number."""
 
-WHAT = {
-    "error": "the error",
-    "cost": "the mean cost of a row",
-    "false_alarms": "the false alarms in 100 rows",
+WORDS = {
+    "error": "lower the error by {}",
+    "cost": "lower the mean cost of a row by {}",
+    "false_alarms": "be worth {} fewer false alarms in 100 rows",
 }
-"""What the next labels are expected to lower."""
+"""What the next labels are expected to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Prospect:
     >>> print(Prospect(50, 0.0123, 0.004, "cost"))
     The next 50 labels are expected to lower the mean cost of a row by about 0.012.
     >>> print(Prospect(50, 0.012, 0.004, "false_alarms"))
-    The next 50 labels are expected to lower the false alarms in 100 rows by about 1.2.
+    The next 50 labels are expected to be worth about 1.2 fewer false alarms in 100 rows.
     """
 
     labels: int
@@ -63,13 +63,16 @@ class Prospect:
         number = f"{100 * gain:.{decimals}f}"
         return number if self.measure != "error" else f"{number} point{'s' if float(number) != 1.0 else ''}"
 
+    def words(self, by: str) -> str:
+        """What the next labels are expected to do, as the end of a sentence about them."""
+        return WORDS[self.measure].format(by)
+
     def __str__(self) -> str:
         few = self.measure != "cost" and self.gain < SHOWN / 2.0
         by = f"less than {self.amount(SHOWN)}" if few else f"about {self.amount(self.gain)}"
-        lower = f"expected to lower {WHAT[self.measure]} by {by}."
         if self.enough:
-            return f"More labels would gain little: the next {self.labels} are {lower}"
-        return f"The next {self.labels} labels are {lower}"
+            return f"More labels would gain little: the next {self.labels} are expected to {self.words(by)}."
+        return f"The next {self.labels} labels are expected to {self.words(by)}."
 
 
 def least_worth(gained: float, labels: int, unit: float = 1.0) -> float:

@@ -1,5 +1,6 @@
 """When to stop buying labels: the error is known well enough, or the next labels are expected to gain too little."""
 
+import math
 from copy import copy
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from unskew.errors import InputError, NoRandomLabel
 from unskew.estimation.calibration import Calibration
 from unskew.estimation.costs import EQUAL, Costs
 from unskew.methods.loop import Method
-from unskew.methods.prospect import AHEAD, WHAT, Prospect, least_worth
+from unskew.methods.prospect import AHEAD, Prospect, least_worth
 from unskew.models.belief import Belief
 from unskew.rows import Floats, Ints, stack, take
 
@@ -55,7 +56,7 @@ class StoppingRule:
         Stop when the 95 % interval of the population error is no wider than this.
     gain : float, optional
         Stop when each of the next labels is expected to lower the error by less than this; the mean cost of a row, if
-        errors differ in what they cost.
+        errors differ in what they cost; if a recall is wanted, when each is worth fewer false alarms a row than this.
 
     Examples
     --------
@@ -75,9 +76,10 @@ class StoppingRule:
     gain: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("width", self.width), ("gain", self.gain)):
-            if value is not None and not 0.0 < value < 1.0:
-                raise InputError(f"{name} must be in (0, 1); got {value}. Try {'0.1' if name == 'width' else '5e-05'}.")
+        if self.width is not None and not 0.0 < self.width < 1.0:
+            raise InputError(f"width must be in (0, 1); got {self.width}. Try 0.1.")
+        if self.gain is not None and not 0.0 < self.gain < math.inf:
+            raise InputError(f"gain must be a positive number; got {self.gain}. Try 5e-05.")
 
     def __call__(self, method: Method) -> Stop | None:
         """The reason to stop now, or None."""
@@ -96,7 +98,7 @@ class StoppingRule:
         if found.gain >= least:
             return None
         gain, needed = found.amount(found.gain, 2), found.amount(least, 2).split()[0]
-        said = f"the next {found.labels} are expected to lower {WHAT[found.measure]} by {gain}, less than {needed}"
+        said = f"the next {found.labels} are expected to {found.words(gain)}, less than {needed}"
         return Stop(f"after {labels} labels {said}", labels, found.each, least / found.labels)
 
 
@@ -172,10 +174,12 @@ def prospect(method: Method, start: Method | None = None) -> Prospect | None:
         return None
     asked = new[copy(method).wanted(take(X, new), k)]  # a copy, so that the method's own draws do not change
     gain = float(gains(_stretched(belief, fit), asked, costs).mean())
-    before = (start or _restarted(method)).log_odds(X) >= costs.log_odds
+    first = start or _restarted(method)
+    before = first.log_odds(X) >= first.costs.log_odds
     both = costs.false_positive + costs.false_negative
     saved = np.where(flagged, 1.0, -1.0) * both * (p - costs.threshold)  # where the prediction changed
-    least = least_worth(float(np.mean((before != flagged) * saved)), k, both / 2.0)
+    unit = 2.0 * costs.false_positive * costs.false_negative / both  # near the cheaper error, and 1 if both cost 1
+    least = least_worth(float(np.mean((before != flagged) * saved)), k, unit)
     if method.recall is not None:  # so much fewer false alarms would be worth the same
         return Prospect(k, gain / costs.false_positive, least / costs.false_positive, "false_alarms")
     return Prospect(k, gain, least, "error" if costs.equal else "cost")
@@ -188,7 +192,8 @@ def _stretched(belief: Belief, fit: Calibration) -> Belief:
 def _restarted(method: Method) -> Method:
     """The method as it was before its first bought label."""
     twin = copy(method)
-    twin.state_ = twin.warm_start()
+    twin.state_, twin.rounds_, twin.labels_ = twin.warm_start(), [], 0
+    twin.decide()
     return twin
 
 

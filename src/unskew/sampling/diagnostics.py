@@ -19,6 +19,10 @@ COLUMNS, MOST_ROWS = 50, 20_000
 """The most columns and rows that `balance` looks at: of more rows a sample, of more columns random sums."""
 
 
+TELLS = 0.02
+"""Probabilities of a classifier that differ by less than this, as a standard deviation, tell nothing about rows."""
+
+
 @dataclass(frozen=True)
 class Bin:
     """Rows with similar q0: their number, their mean q0, and the share of them that was revealed."""
@@ -166,7 +170,8 @@ def balance_of_doubt(log: LoggedData, margin: Floats) -> float:
 
     A policy that prefers rows near to a boundary, or far from it, treats all columns alike. This sees it. Margins are
     log-odds of the log's rows. Those of labelled rows must be computed without their own label: otherwise the
-    classifier would be more sure of just these rows.
+    classifier would be more sure of just these rows. A classifier that says nearly the same of all rows cannot tell:
+    without their own labels, its margins of labelled rows are then off by more than they differ.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(900, 3)); q0 = np.where(np.abs(X[:, 0]) < 0.5, 0.7, 0.2); z = rng.random(900) < q0
@@ -175,7 +180,8 @@ def balance_of_doubt(log: LoggedData, margin: Floats) -> float:
     ([True, False], True)
     """
     p = expit(margin)
-    return _score_test(np.column_stack((p, np.minimum(p, 1.0 - p))), log.z, log.q0)
+    H = np.column_stack((p, np.minimum(p, 1.0 - p)))
+    return _score_test(H[:, H.std(axis=0) > TELLS], log.z, log.q0)
 
 
 def _score_test(H: Floats, z: Bools, q0: Floats) -> float:

@@ -166,7 +166,7 @@ def test_before_the_first_label_and_with_estimated_propensities(tmp_path: Path) 
     with made:
         write_report(made, tmp_path / "report.html")
     text = Page((tmp_path / "report.html").read_text()).text
-    assert "Be careful: it rests on the log alone, and the log's propensities were estimated." in text
+    assert "Be careful: the number rests on the log alone, and the log's propensities were estimated." in text
     assert "Nobody has labelled yet." in text
     assert "from 0 labels of 10" in text
 

@@ -193,10 +193,10 @@ class Fitting:
             error = everyone.estimate()
             for measure in self.settings.aim.measures:
                 with suppress(EmptyMeasure):
-                    others += [] if measure == "error" else [everyone.estimate(measure)]
+                    others.append(error if measure == "error" else everyone.estimate(measure))
         except NoRandomLabel:
             return None, ()
-        return error, tuple(others)
+        return error, tuple(one for one in others if one is not error)
 
     def prospect(self, answered: Sequence[Row]) -> Prospect | None:
         """What the next labels are expected to gain; None if there are too few labels, or a method that cannot tell."""

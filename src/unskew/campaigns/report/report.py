@@ -76,6 +76,7 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "meaning": MEANINGS[leads].format(positive=settings.classes[1]),
         "wanted": wanted,
         "left_out": len(history) - len(points),
+        "not_recorded": any(state.estimates.get(0, {}).values()),
         "beside": aim.beside(measures, settings.classes),
         "caution": now is not None and (now.q0_estimated or (now.log is not None and now.log_share == 0.0)),
         "ahead": ahead(measuring.ahead(status.left + status.open), aim.interval),

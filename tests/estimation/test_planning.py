@@ -138,3 +138,26 @@ def test_what_cannot_be_planned_is_refused(width: float, drawn: float, message: 
     method.drawn = drawn
     with pytest.raises(InputError, match=message):
         method.labels_for(width)
+
+
+def test_a_log_goes_on_counting_as_a_small_pool_runs_out() -> None:
+    """More labels never make the interval much wider, and a width that is reached on the way is found."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1560, 2))
+    y = (X[:, 0] + X[:, 1] > 0) ^ (rng.random(1560) < 0.15)
+    log = LoggedData(X[:1500], y[:1500], rng.random(1500) < 0.3, 0.3)
+    method, half_widths = Unskew(random_state=0).start(log, X[1500:]), []
+    for k in (20, 20, 15, 5):
+        method.tell(y[1500:][method.ask(k)])
+        half_widths.append(half(method))
+        plan = Widths(method.everyone(), 0.5)
+        promised = [plan.half_width(labels) for labels in range(plan.left + 1)]
+        assert max(np.diff(promised), default=0.0) < 0.002
+    assert max(np.diff(half_widths)) < 0.005 and method.left == 0
+
+
+def test_skipped_rows_are_not_promised() -> None:
+    method, y = begun(0, 0.5)
+    asked = method.ask(30)
+    method.tell([None if k % 2 else label for k, label in enumerate(y[asked])])
+    assert Widths(method.everyone(), 0.5).left == method.left

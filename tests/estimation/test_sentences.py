@@ -63,8 +63,8 @@ def test_beside_the_error_stands_the_commoner_class(changed: dict[str, float], s
              "drawn labels; the log only teaches."),
         ({"log_share": 0.0, "q0_estimated": True, "agreement": 0.002}, "only teaches. The two disagree by more than"),
         ({"log_share": 1.0, "draw": None, "agreement": None}, "rests on the log alone: no drawn row is labelled yet."),
-        ({"log_share": 1.0, "draw": None, "agreement": None, "q0_estimated": True}, "Be careful: it rests on the log "
-             "alone, and the log's propensities were estimated."),
+        ({"log_share": 1.0, "draw": None, "agreement": None, "q0_estimated": True}, "Be careful: the number rests on "
+             "the log alone, and the log's propensities were estimated."),
         ({"log_share": 0.0, "log": None, "agreement": None}, "The number rests on the drawn labels alone."),
     ],
 )  # fmt: skip

@@ -231,7 +231,7 @@ def test_refusals():
     s = scene()
     with pytest.raises(InputError, match=r"width must be in \(0, 1\); got 2. Try 0.1"):
         StoppingRule(width=2)
-    with pytest.raises(InputError, match=r"gain must be in \(0, 1\); got 0"):
+    with pytest.raises(InputError, match="gain must be a positive number; got 0"):
         StoppingRule(gain=0)
     with pytest.raises(InputError, match="the model of Passive does not. Use Unskew"):
         StoppingRule()(Passive().start(s.log))
@@ -259,3 +259,14 @@ def test_a_model_that_is_not_sure_enough_expects_what_its_labels_bear_out(data_d
     found = AHEAD * expected_gain(method)
     method.tell_checked(s.y[method.ask_checked(AHEAD).positions])
     assert abs(found - (before - s.error(method))) < 0.005 < 0.01 < opinion
+
+
+@pytest.mark.parametrize("false_negative", [10.0, 1000.0, 4000.0])
+def test_costs_far_apart_leave_something_worth_asking_for(false_negative):
+    """Flagging everybody costs at most 1 a row, so a floor above that could never be reached."""
+    method = spent(Unskew(costs=Costs(false_negative=false_negative), random_state=0), scene(), 40)
+    method.costs = Costs(false_negative=false_negative)
+    unit = 2.0 * false_negative / (1.0 + false_negative)
+    found = prospect(method)
+    assert found is None or LEAST * unit * (1 - 1e-9) <= found.least <= MOST * unit * (1 + 1e-9)
+    assert unit <= 2.0

@@ -203,9 +203,9 @@ def _one_source(found: "PopulationEstimate") -> str:
         return ""
     if found.q0_estimated:
         return (
-            "Be careful: the number rests on the log alone, and the log's propensities were estimated. It is right only "
-            "if the columns hold everything that decided which rows of the log were labelled. As soon as drawn rows "
-            "are labelled, it rests on them instead."
+            "Be careful: the number rests on the log alone, and the log's propensities were estimated. It is right "
+            "only if the columns hold everything that decided which rows of the log were labelled. As soon as drawn "
+            "rows are labelled, it rests on them instead."
         )
     if found.q0_refuted:
         later = "As soon as drawn rows are labelled, it rests on them."

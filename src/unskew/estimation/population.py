@@ -23,7 +23,7 @@ from scipy.special import ndtri
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
 from unskew.estimation.design import Design
 from unskew.estimation.measures import Measured, Ratio, Slopes, Smooth, measured, slopes_at
-from unskew.estimation.sample import Sample
+from unskew.estimation.sample import Sample, Spread
 from unskew.rows import Bools, Floats
 
 DISAGREE = 0.01
@@ -185,7 +185,7 @@ def population(
         has_log, has_draw = has_log and bool(group[: design.m].any()), has_draw and bool(group[design.m :].any())
     if not (has_log or has_draw):
         raise NoRandomLabel(
-            f"an estimate needs labels drawn at random; got 0 drawn from the pool, and the log {_silent(log)}. "
+            f"an estimate needs labels drawn at random; got 0 of them, and the log {_silent(log)}. "
             "Set drawn= above 0, and answer drawn rows."
         )
     c, agreement = (1.0, 0.0) if not has_draw else (0.0, 1.0), None
@@ -268,21 +268,19 @@ def _interval(
     estimate, whose ends are a little further on the side of the tail, is tried too, and the further end counts.
     """
     value, slopes = _at(sample, what, name, c)
-    variance = sample.spread(slopes, c).variance(c)
-    least, most = _range(what, name)
+    here = sample.spread(slopes, c)
+    low, high = least, most = _range(what, name)
     inside = min(max(value, least), most)
-    at: Slopes | None = slopes
+    spread: Spread | None = here
     if isinstance(what, Ratio) and np.ptp(what.bottom) > 0.0:  # otherwise the bottom is known
-        at = _of_ratio(sample, what, inside, most, c)
-    low, high = least, most
-    if at is not None:
-        spread = sample.spread(at, c)
+        spread = _of_ratio(sample, what, inside, most, c)
+    if spread is not None:
         ends = _ends(z, spread.variance(c), 0.0)
         if not (of_all and name == "error"):
             skewed = _ends(z, spread.variance(c), spread.skew(c))
             ends = min(ends[0], skewed[0]), max(ends[1], skewed[1])
         low, high = value + ends[0], value + ends[1]
-    return Side(inside, min(max(low, least), inside), max(min(high, most), inside)), variance
+    return Side(inside, min(max(low, least), inside), max(min(high, most), inside)), here.variance(c)
 
 
 def _ends(z: float, variance: float, slope: float) -> tuple[float, float]:
@@ -307,18 +305,19 @@ def _range(what: Ratio | Smooth, name: str) -> tuple[float, float]:
     return -most if name.startswith("difference") else 0.0, most
 
 
-def _of_ratio(sample: Sample, what: Ratio, value: float, most: float, c: tuple[float, float]) -> Slopes | None:
-    """The slopes of a ratio in [0, most] for its interval, taken at a value a little nearer to the middle.
+def _of_ratio(sample: Sample, what: Ratio, value: float, most: float, c: tuple[float, float]) -> Spread | None:
+    """How uncertain a ratio in [0, most] is, for its interval: taken at a value a little nearer to the middle.
 
     If the bottom is as uncertain as the number of k rows, the value is moved as if half a row more had been found and
     half a row more had been missed. Otherwise a model that found all of three labelled positives would seem to be sure
-    to find every other. There are none if the labels do not show that there is anything to divide by.
+    to find every other. It is None if the labels do not show that there is anything to divide by.
     """
     bottom = what.bottom.of(sample.masses(c))
     if not bottom > 0.0:
         return None
     one_in_k = sample.spread(Slopes(what.bottom.plus / bottom, what.bottom.minus / bottom), c).variance(c)
-    return slopes_at(what, (value + one_in_k * most / 2.0) / (1.0 + one_in_k), bottom)
+    nearer = (value + one_in_k * most / 2.0) / (1.0 + one_in_k)
+    return sample.spread(slopes_at(what, nearer, bottom), c)
 
 
 def _worth(sample: Sample, slopes: Slopes, c: tuple[float, float], variance: float) -> float:

@@ -310,7 +310,7 @@ def test_start_status_and_report_say_the_wanted_recall(
     assert "90 % of all 'yes' are to be found: a row is flagged if its probability is at least 0." in begun
     assert "the model   finds " in (status := out(capsys, "status", "bank")) and "where 90 % are wanted" in status
     found = json.loads(out(capsys, "status", "bank", "--json"))
-    assert (found["aim"]["measure"], found["aim"]["recall"]) == ("recall", 0.9)
+    assert (found["aim"]["measure"], found["aim"]["recall"], found["aim"]["costs"]) == ("recall", 0.9, None)
     assert found["aim"]["threshold"] == found["estimates"]["recall"]["threshold"]
     assert found["estimates"]["recall"]["value"] == pytest.approx(found["measures"]["recall"]["value"])
     report = json.loads(out(capsys, "report", "bank", "--json"))

@@ -70,7 +70,12 @@ def estimates(status: "Status") -> dict[str, Any]:
     return {
         "error": as_record(status.error),
         "estimates": {name: as_record(found) for name, found in status.estimates.items()},
-        "aim": {**asdict(aim), "measure": aim.measures[0], "threshold": lead and lead.threshold},
+        "aim": {
+            "measure": aim.measures[0],
+            "recall": aim.recall,
+            "costs": asdict(aim.costs) if aim.recall is None else None,
+            "threshold": lead and lead.threshold,
+        },
         "words": [f"The model {status.told}.", *status.beside] if lead else [],
     }
 

@@ -20,6 +20,7 @@ from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.estimation.measures import MEASURES, Masses, measured
 from unskew.methods import Unskew, pool_rounds
+from unskew.models.bayes import BayesianLogistic
 from unskew.sampling.policies import ALL_POLICIES
 from unskew.sampling.propensity import estimate
 
@@ -37,11 +38,16 @@ NET = make_pipeline(
 """One of the five models by which propensities are estimated by default. It costs a fifth of all five."""
 
 
+def logistic():
+    """The model of `Unskew` before 0.5.0."""
+    return BayesianLogistic(few=0)
+
+
 class Evenly(Unskew):
     """`Unskew` as it was before 0.4.0: one label in ten is drawn, and every row has the same chance."""
 
     def __init__(self, *, drawn=0.1, random_state=None):
-        super().__init__(drawn=drawn, random_state=random_state)
+        super().__init__(drawn=drawn, model=logistic(), random_state=random_state)
 
     def wrong(self, X):
         return np.full(X.shape[0], 0.5)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from unskew.models.bayes import BayesianLogistic
     from unskew.models.linear import LinearClassifier
+    from unskew.models.team import Team
 
 __version__ = "0.4.0"
 
@@ -43,6 +44,7 @@ __all__ = [
     "Passive",
     "StoppingRule",
     "StreamedUnskew",
+    "Team",
     "Unskew",
     "__version__",
     "run",
@@ -53,6 +55,7 @@ _HOME = {
     "Costs": "unskew.estimation.costs",
     "LinearClassifier": "unskew.models.linear",
     "LoggedData": "unskew.data",
+    "Team": "unskew.models.team",
 }
 
 

@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
 from unskew.errors import InputError
-from unskew.models import bayes
+from unskew.models import bayes, inputs
 from unskew.models.bayes import STEPS, BayesianLogistic, Prior
 from unskew.models.laplace import posterior
 
@@ -73,7 +73,7 @@ def test_blocks_do_not_change_the_answers(line, monkeypatch):
     X, y, _ = line
     model = BayesianLogistic(random_state=0).fit(X[:50], y[:50])
     whole = model.margin(X), model.predict_proba(X)
-    monkeypatch.setattr(bayes, "BLOCK", 7)
+    monkeypatch.setattr(inputs, "BLOCK", 7)
     np.testing.assert_allclose(model.margin(X), whole[0], rtol=1e-9)
     np.testing.assert_allclose(model.predict_proba(X), whole[1], rtol=1e-9)
     assert model.predict_proba(X[:0]).shape == (0, 2)

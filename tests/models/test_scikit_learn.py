@@ -1,4 +1,4 @@
-"""Both classifiers keep scikit-learn's contract, and work inside its tools."""
+"""All classifiers keep scikit-learn's contract, and work inside its tools."""
 
 import pickle
 
@@ -15,11 +15,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from unskew.descent import LOSSES
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.linear import LinearClassifier
+from unskew.models.team import Team
 
 
 @parametrize_with_checks(
     [
         BayesianLogistic(),
+        Team(),
         *(LinearClassifier(loss=loss) for loss in LOSSES),
         LinearClassifier(loss="squared", clock="rows", fit_intercept=True, passes=2),
     ]
@@ -30,6 +32,7 @@ def test_scikit_learn_contract(estimator, check):
 
 ESTIMATORS = {
     "bayes": (BayesianLogistic(frequencies=10, random_state=0), {"frequencies": [2, 10]}),
+    "team": (Team(random_state=0), {"others": [[], [LinearClassifier(random_state=0)]]}),
     "linear": (LinearClassifier(random_state=0), {"eta": [0.1, 10.0], "loss": ["squared", "logistic"]}),
 }
 

@@ -1,11 +1,12 @@
 """The common part of `Unskew` on a pool and on a stream: a model fitted to every label so far, each with a weight."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from unskew.methods.loop import Method
@@ -13,6 +14,7 @@ from unskew.models.bayes import BayesianLogistic
 from unskew.models.belief import Belief
 from unskew.models.classifiers import check_classifier, deciding
 from unskew.models.committee import BootstrapCommittee
+from unskew.models.team import Team
 from unskew.rows import Floats, Ints, Rows, stack
 from unskew.sampling import weights
 
@@ -42,14 +44,22 @@ class Learned:
     """The number of labels when the prior was last chosen."""
 
 
+class Member(NamedTuple):
+    """A member of the team: what it is, its weight, and the method as if its model were this member alone."""
+
+    name: str
+    weight: float
+    alone: "Learner"
+
+
 class Learner(Method):
-    """A method whose model is fitted to every label so far; the default model is `BayesianLogistic`.
+    """A method whose model is fitted to every label so far; the default model is a `Team`.
 
     Parameters
     ----------
     model : scikit-learn classifier, optional
-        Learn with this classifier instead. A committee of copies of it (`BootstrapCommittee`) measures how sure it is.
-        Its `fit` must take `sample_weight`.
+        Learn with this classifier instead. A committee of copies of it (`BootstrapCommittee`) measures how sure it is,
+        unless it is a `Team` or a `BayesianLogistic`, which know. Its `fit` must take `sample_weight`.
     """
 
     model: Any
@@ -61,9 +71,8 @@ class Learner(Method):
         self.model = model
 
     def warm_start(self) -> Learned:
-        log, rng, given = self.log_, self._rng, self.model
-        model = BayesianLogistic(random_state=rng) if given is None else BootstrapCommittee(given, random_state=rng)
-        model.prepare(log.X, log.classes)
+        log = self.log_
+        model = _knowing(self.model, self._rng).prepare(log.X, log.classes)
         return self._fitted(Learned(model, log.revealed_X, log.revealed_y, log.revealed_q0, 0))
 
     def learn(self, batch: Any) -> Learned:
@@ -95,6 +104,15 @@ class Learner(Method):
     def model_(self) -> Any:
         return deciding(self.state_.model.model, self.costs.threshold, self.log_.classes[1])
 
+    def members(self) -> list[Member]:
+        """The members of the model, if it is a `Team`. What one is worth by itself is `member.alone.error()`."""
+        team, found = self.state_.model, []
+        for k, name in enumerate(team.names_ if isinstance(team, Team) else ()):
+            alone = copy(self)
+            alone.state_ = replace(self.state_, model=team.alone(k))
+            found.append(Member(name, float(team.weights_[k]), alone))
+        return found
+
     def score(self, X: Rows) -> Floats:
         with one_thread():
             found: Floats = self.state_.model.margin(X)
@@ -121,3 +139,13 @@ class Learner(Method):
         with one_thread():
             found: Floats = self.state_.model.held_out(X, y, self.weights(self.state_))
             return found
+
+
+def _knowing(model: Any, rng: np.random.Generator) -> Any:
+    """A model that knows how sure it is, to be fitted: a copy of this one, or a committee of copies, or the default."""
+    if model is None:
+        return Team(random_state=rng)
+    if not isinstance(model, (Team, BayesianLogistic)):
+        return BootstrapCommittee(model, random_state=rng)
+    own = clone(model)
+    return own if own.random_state is not None else own.set_params(random_state=rng)

@@ -16,14 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from unskew.errors import InputError
 from unskew.models.belief import Belief, Some, at_stake, foremost, pick, settled
 from unskew.models.features import Features
-from unskew.models.inputs import check_some_weight, check_usable, further_rows, training_rows, two_classes
+from unskew.models.inputs import check_some_weight, check_usable, of_blocks, training_rows, two_classes
 from unskew.models.laplace import Posterior, leave_one_out, posterior
 from unskew.rows import Floats, Ints, Rows, keys, take
 
 INTERCEPT = 5.0
-
-BLOCK = 20_000
-"""Rows classified at a time: their expanded features take up to 40 MB."""
 
 AIMS = 5_000
 """The number of rows, drawn from those considered, whose signs a label is meant to settle."""
@@ -74,8 +71,11 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     ----------
     frequencies : int
         The number of random directions in the Fourier block.
+    few : int
+        A column with at least 3 and at most this number of different values may hold codes. So it also enters as one
+        column for each value. 0 takes all columns as amounts.
     random_state : int, Generator or None
-        Seeds these directions.
+        Seeds the random directions.
 
     Attributes
     ----------
@@ -98,8 +98,11 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     prior_: Prior
     posterior_: Posterior
 
-    def __init__(self, *, frequencies: int = 100, random_state: int | np.random.Generator | None = None) -> None:
+    def __init__(
+        self, *, frequencies: int = 100, few: int = 6, random_state: int | np.random.Generator | None = None
+    ) -> None:
         self.frequencies = frequencies
+        self.few = few
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -108,15 +111,18 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         check_usable(rows)
         check_some_weight(v)
         classes = two_classes(labels[v > 0.0])
-        rows, sign, v = _as_set(rows, np.where(labels == classes[1], 1.0, -1.0), v)
+        rows, sign, v = as_set(rows, np.where(labels == classes[1], 1.0, -1.0), v)
         features = self._features(rows, v)
         prior, found = _learned(features, Prior(), None, rows, sign, v, choose=True)
         self.classes_, self.features_, self.prior_, self.posterior_ = classes, features, prior, found
         return self
 
-    def prepare(self, X: Rows, classes: NDArray[Any]) -> Self:
-        """Take means, deviations and distances from unlabelled rows, and start from the default prior."""
-        self.features_ = self._features(X)
+    def prepare(self, X: Rows, classes: NDArray[Any], v: Floats | None = None) -> Self:
+        """Take means, deviations and distances from unlabelled rows, and start from the default prior.
+
+        With weights v, each row counts as v rows.
+        """
+        self.features_ = self._features(X, v)
         self.classes_, self.n_features_in_ = np.asarray(classes), X.shape[1]
         self.prior_ = Prior()
         if hasattr(self, "posterior_"):
@@ -132,10 +138,12 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         self.prior_, self.posterior_ = _learned(self.features_, self.prior_, start, X, y, v, choose=choose)
 
     def _features(self, X: Rows, v: Floats | None = None) -> Features:
-        frequencies = self.frequencies
-        if isinstance(frequencies, bool) or not isinstance(frequencies, (int, np.integer)) or frequencies < 1:
-            raise InputError(f"frequencies must be a whole number of at least 1; got {frequencies!r}. Try 100.")
-        return Features(X, v, frequencies=frequencies, rng=np.random.default_rng(self.random_state))
+        for name, least, usual in (("frequencies", 1, 100), ("few", 0, 6)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+                raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}. Try {usual}.")
+        rng = np.random.default_rng(self.random_state)
+        return Features(X, v, frequencies=self.frequencies, few=self.few, rng=rng)
 
     def expand(self, X: Rows, *, single: bool = False) -> Floats:
         """The features of the rows that the model uses, in double or in `single` precision."""
@@ -156,26 +164,33 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             np.dot(F, root, out=U[k : k + GLANCE])
         return mu, U
 
-    def wanted(self, X: Rows, k: int, rng: np.random.Generator, threshold: float = 0.0) -> Ints:
+    def wanted(
+        self, X: Rows, k: int, rng: np.random.Generator, threshold: float = 0.0, log_odds: Floats | None = None
+    ) -> Ints:
         """The k rows whose labels would settle most signs: candidates by a glance, then an exact comparison.
 
-        The sign in question is that of the margin minus the threshold.
+        The sign in question is that of the margin minus the threshold. A model that does not know how sure it is can
+        borrow this: given its `log_odds`, they take the place of this model's own.
         """
         mu, U = self.glance(X)
+        if log_odds is not None:
+            mu = _means(log_odds, np.einsum("ij,ij->i", U, U)).astype(np.float32)
         aims = np.arange(len(mu)) if len(mu) <= AIMS else rng.choice(len(mu), AIMS, replace=False)
         M = at_stake(mu[aims] - np.float32(threshold), U[aims])
         near = foremost(settled(mu, U, M), k)
-        belief = self.belief(take(X, near))
+        belief = self.belief(take(X, near), None if log_odds is None else log_odds[near])
         return near[pick(belief.mu, belief.root(np.arange(len(near))).T, M, k)]
 
-    def belief(self, X: Rows) -> Belief:
-        """The margins of rows under the posterior."""
+    def belief(self, X: Rows, log_odds: Floats | None = None) -> Belief:
+        """The margins of rows under the posterior, or around the `log_odds` of a model that borrows its spread."""
         F = self.expand(X)
-        return Belief(self.posterior_.mean(F), lambda rows: self.posterior_.root(F[rows]))
+        mu = self.posterior_.mean(F) if log_odds is None else _means(log_odds, self.posterior_.deviation(F) ** 2)
+        return Belief(mu, lambda rows: self.posterior_.root(F[rows]))
 
     def margin(self, X: Any) -> Floats:
         """The expected margin of every row, mu."""
-        return self._of_blocks(X, lambda F: self.posterior_.mean(F))
+        check_is_fitted(self, "posterior_")
+        return self._of_features(X, self.posterior_.mean)
 
     def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
         """The log-odds of the labelled rows of the last `update`, each as if its own label had been left out."""
@@ -183,7 +198,8 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def decision_function(self, X: Any) -> Floats:
         """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`."""
-        return self._of_blocks(X, self._log_odds)
+        check_is_fitted(self, "posterior_")
+        return self._of_features(X, self._log_odds)
 
     log_odds = decision_function
 
@@ -200,13 +216,8 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _log_odds(self, F: Floats) -> Floats:
         return _moderated(self.posterior_.mean(F), self.posterior_.deviation(F) ** 2)
 
-    def _of_blocks(self, X: Any, value: Callable[[Floats], Floats]) -> Floats:
-        """A value of every row, computed from the features of one block of rows after another."""
-        check_is_fitted(self, "posterior_")
-        rows = further_rows(self, X)
-        check_usable(rows)
-        blocks = (rows[k : k + BLOCK] for k in range(0, max(rows.shape[0], 1), BLOCK))
-        return np.concatenate([value(self.expand(block)) for block in blocks])
+    def _of_features(self, X: Any, value: Callable[[Floats], Floats]) -> Floats:
+        return of_blocks(self, X, lambda rows: value(self.expand(rows)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
@@ -224,10 +235,15 @@ def _moderated(mu: Floats, variance: Floats) -> Floats:
     return shrunk
 
 
-def _as_set(X: Rows, y: Floats, v: Floats) -> tuple[Rows, Floats, Floats]:
+def _means(log_odds: Floats, variance: Some) -> Floats:
+    """The means of margins with these log-odds: the inverse of `_moderated`."""
+    return np.asarray(log_odds * np.sqrt(1.0 + np.pi / 8.0 * variance))
+
+
+def as_set(X: Rows, y: Floats, v: Floats) -> tuple[Rows, Floats, Floats]:
     """The rows as a weighted set: distinct (x, y) of positive weight in a fixed order, with their weights summed.
 
-    >>> X, y, v = _as_set(np.array([[3.0], [1.0], [3.0], [2.0]]), np.ones(4), np.array([1.0, 1.0, 4.0, 0.0]))
+    >>> X, y, v = as_set(np.array([[3.0], [1.0], [3.0], [2.0]]), np.ones(4), np.array([1.0, 1.0, 4.0, 0.0]))
     >>> sorted(zip(X[:, 0].tolist(), v.tolist()))
     [(1.0, 1.0), (3.0, 5.0)]
     """

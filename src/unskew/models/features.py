@@ -8,6 +8,9 @@ from unskew.rows import Floats, Rows
 WIDE = 400
 """Rows with more columns are first projected to this number of columns: the model's cost is cubic in it."""
 
+LOOK_AT = 1_000
+"""If the first rows already show too many values of a column, its other rows are not looked at."""
+
 
 class Features:
     """A linear block and a Fourier block, both scaled so that a prior of unit variance gives margins of about 1.
@@ -17,18 +20,32 @@ class Features:
     between rows (Rahimi and Recht 2007). Means, deviations and the median come from the rows X, which need no
     labels; with weights v, each row counts as v rows.
 
+    A column with at least 3 and at most `few` different values may hold codes rather than amounts. So it is followed by
+    one more column for each value, which tells the rows with that value from the others, as long as there are no more
+    than 400 columns in all.
+
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> features = Features(X, frequencies=4, rng=np.random.default_rng(1))
     >>> features(X, scale=1.0).shape, features(X).shape
     ((50, 12), (50, 4))
     """
 
-    def __init__(self, X: Rows, v: Floats | None = None, *, frequencies: int = 100, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        X: Rows,
+        v: Floats | None = None,
+        *,
+        frequencies: int = 100,
+        few: int = 0,
+        rng: np.random.Generator,
+    ) -> None:
         self._project: SparseRandomProjection | None = None
         if X.shape[1] > WIDE:
             seed = int(rng.integers(2**31))
             self._project = SparseRandomProjection(WIDE, dense_output=True, random_state=seed).fit(X)
-        rows = self._dense(X)
+        rows = self.columns(X)
+        self._codes = _codes(rows, few)
+        rows = self._with_indicators(rows)
         if v is None:
             self._mean, spread = rows.mean(axis=0), rows.std(axis=0)
         else:
@@ -53,7 +70,8 @@ class Features:
     def __call__(self, X: Rows, scale: float | None = None, *, single: bool = False) -> Floats:
         """A constant 1, the linear block and, given a scale, the Fourier block; in double or `single` precision."""
         kind = np.float32 if single else np.float64
-        Z = ((self._dense(X) - self._mean) / self._spread).astype(kind, copy=False)
+        rows = self._with_indicators(self.columns(X))
+        Z = ((rows - self._mean) / self._spread).astype(kind, copy=False)
         linear, fourier = self.sizes if scale is not None else (self.sizes[0], 0)
         F = np.empty((len(Z), 1 + linear + fourier), dtype=kind)
         F[:, 0] = 1.0
@@ -66,7 +84,25 @@ class Features:
             F[:, 1 + linear :] /= kind(np.sqrt(fourier // 2))
         return F
 
-    def _dense(self, X: Rows) -> Floats:
+    def columns(self, X: Rows) -> Floats:
+        """The rows' own columns as a dense array, projected if there are too many."""
         if self._project is not None:  # which refuses to project no rows at all
             X = self._project.transform(X) if X.shape[0] else np.empty((0, WIDE))
         return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
+
+    def _with_indicators(self, rows: Floats) -> Floats:
+        return np.column_stack([rows, *(rows[:, j, None] == values for j, values in self._codes)])
+
+
+def _codes(rows: Floats, few: int) -> list[tuple[int, Floats]]:
+    """The columns with at least 3 and at most `few` different values, and these values.
+
+    >>> _codes(np.array([[0.5, 1.0, 2.0], [1.5, 1.0, 3.0], [2.5, 0.0, 5.0], [3.5, 0.0, 2.0]]), 3)
+    [(2, array([2., 3., 5.]))]
+    """
+    found, room = [], WIDE - rows.shape[1]
+    for j in range(rows.shape[1]):
+        if len(np.unique(rows[:LOOK_AT, j])) <= few and 3 <= len(values := np.unique(rows[:, j])) <= min(few, room):
+            found.append((j, values))
+            room -= len(values)
+    return found

@@ -1,5 +1,6 @@
 """What comes into a classifier, checked as scikit-learn does it: feature names, shapes, types, two classes, weights."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from unskew.errors import InputError
 from unskew.rows import Floats, Rows, all_usable, as_weights, unusable
+
+BLOCK = 20_000
+"""Rows classified at a time: their features, as many as a model may make of them, take up to 40 MB."""
 
 _CHECKS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
 
@@ -74,3 +78,11 @@ def check_some_weight(v: Floats) -> None:
     """Refuse weights that are all 0."""
     if not v.any():
         raise InputError("sample_weight must not be zero for every row. Leave it out to count all rows equally.")
+
+
+def of_blocks(model: Any, X: Any, value: Callable[[Rows], Floats]) -> Floats:
+    """A value of every row for a fitted model, computed from one block of rows after another."""
+    rows = further_rows(model, X)
+    check_usable(rows)
+    blocks = (rows[k : k + BLOCK] for k in range(0, max(rows.shape[0], 1), BLOCK))
+    return np.concatenate([value(block) for block in blocks])

@@ -1,0 +1,88 @@
+"""Trees that know what they would say about a labelled row without its own label."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import sklearn
+from scipy.special import logit
+from sklearn.tree import ExtraTreeRegressor
+
+from unskew.rows import Floats
+
+TREES = 50
+
+TRIED = 30
+"""A split is the best of random cuts of half of the columns, and of no more than this number of them."""
+
+DRAWS = 5_000
+"""A tree is grown on as many draws as there are labels, and on no more than this number."""
+
+UNSEEN = 0.37
+"""About this share of the trees has not seen a given label: (1 - 1/n)^n, which tends to 1/e."""
+
+
+class Trees:
+    """Extremely randomised trees (Geurts, Ernst and Wehenkel 2006), each grown on a bootstrap sample of the labels.
+
+    Every split is the best of some random cuts, so a tree takes little time to grow. A leaf says what share of its
+    labels is positive, by weight; the trees' mean p is the forest's probability. With k trees, the log-odds are those
+    of (k p + 1/2) / (k + 1), so that they are never infinite.
+
+    For a labelled row, the trees whose samples do not contain it say what the forest would predict without its label
+    (out-of-bag, Breiman 1996); this costs no further fit. Trees grow on one thread from their own seeds, so the same
+    labels give the same trees everywhere.
+
+    Attributes
+    ----------
+    trees : the grown trees, as scikit-learn keeps them
+    out_of_bag : array
+        The log-odds of the labelled rows, each from the trees that have not seen it; 0 where every tree has.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 2)); positive = X.prod(axis=1) > 0
+    >>> trees = Trees(X, positive, np.ones(300), seed=0)
+    >>> bool(np.mean((trees.out_of_bag > 0) == positive) > 0.9)
+    True
+    """
+
+    def __init__(self, X: Floats, positive: Any, v: Floats, *, seed: int) -> None:
+        rows, target = X.astype(np.float32), np.asarray(positive, dtype=np.float64)
+        n, d = X.shape
+        said, voters = np.zeros(n), np.zeros(n)
+        self.trees: Sequence[Any] = [
+            _grown(rows, target, v, min(n, DRAWS), min(-(-d // 2), TRIED), [seed, t], said, voters)
+            for t in range(TREES)
+        ]
+        self.out_of_bag = np.where(voters > 0.0, softened(said / np.maximum(voters, 1.0), UNSEEN * TREES), 0.0)
+
+    def log_odds(self, X: Floats) -> Floats:
+        """The log-odds of the positive class for every row."""
+        rows = X.astype(np.float32)
+        return softened(sum(tree.predict(rows)[:, 0] for tree in self.trees) / TREES, TREES)
+
+
+def _grown(
+    rows: Any, target: Floats, v: Floats, draws: int, tried: int, seed: list[int], said: Floats, voters: Floats
+) -> Any:
+    """One tree; what it says about the rows outside its sample is added to `said`, and 1 to their `voters`."""
+    rng, n = np.random.default_rng(seed), len(target)
+    drawn = np.bincount(rng.integers(n, size=draws), minlength=n)
+    some, others = np.flatnonzero(drawn * v), np.flatnonzero(drawn == 0)
+    tree = ExtraTreeRegressor(max_features=tried, random_state=int(rng.integers(2**31)))
+    with sklearn.config_context(skip_parameter_validation=True):  # it would take longer than the tree
+        # Squared error of 0 and 1 is Gini's index, and its leaves are shares
+        tree.fit(rows[some], target[some], sample_weight=(drawn * v)[some], check_input=False)
+    said[others] += tree.tree_.predict(rows[others])[:, 0]
+    voters[others] += 1.0
+    return tree.tree_
+
+
+def softened(p: Floats, k: float) -> Floats:
+    """The log-odds of a share p of k votes, with half a vote added for each class.
+
+    >>> softened(np.array([0.0, 0.5, 1.0]), 1).round(3).tolist()
+    [-1.099, 0.0, 1.099]
+    """
+    return np.asarray(logit((k * p + 0.5) / (k + 1.0)))

@@ -10,7 +10,7 @@ from sklearn.tree import ExtraTreeRegressor
 
 from unskew.rows import Floats
 
-TREES = 50
+TREES = 100
 
 TRIED = 30
 """A split is the best of random cuts of half of the columns, and of no more than this number of them."""

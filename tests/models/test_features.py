@@ -68,3 +68,33 @@ def test_single_precision_is_close_to_double():
     single = features(X, 1.0, single=True)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, features(X, 1.0), atol=1e-5)
+
+
+def test_columns_with_few_values_also_enter_as_indicators():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.normal(size=200), rng.integers(0, 4, 200), rng.integers(0, 2, 200), rng.integers(0, 9, 200)]
+    )
+    features = Features(X, few=6, rng=rng)
+    assert features.sizes[0] == 4 + 4
+    F = features(X)[:, 5:]  # after the constant and the columns themselves
+    for value in range(4):
+        inside = X[:, 1] == value
+        assert len(np.unique(F[inside, value])) == 1 == len(np.unique(F[~inside, value]))
+        assert F[inside, value][0] > F[~inside, value][0]
+    unseen = X[:1].copy()
+    unseen[0, 1] = 7.0
+    assert (features(unseen)[0, 5:] < 0.0).all()  # none of the known values
+    assert Features(X, rng=rng).sizes[0] == 4
+
+
+def test_a_column_is_looked_at_to_its_end_before_it_counts_as_codes():
+    X = np.zeros((1500, 2))
+    X[:, 0], X[:1200, 1], X[1200:, 1] = np.arange(1500) % 3, np.arange(1200) % 3, np.arange(300)
+    assert Features(X, few=6, rng=np.random.default_rng(0)).sizes[0] == 2 + 3
+
+
+def test_indicators_never_make_rows_wide():
+    X = np.random.default_rng(0).integers(0, 3, (50, WIDE - 5)).astype(float)
+    features = Features(X, few=6, rng=np.random.default_rng(0))
+    assert features.sizes[0] == WIDE - 5 + 3 and features(X).shape[1] == 1 + WIDE - 2

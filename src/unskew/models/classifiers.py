@@ -65,6 +65,18 @@ def fit_weighted(model: Any, X: Rows, y: Any, v: Floats) -> Any:
         ) from error
 
 
+def seeded(model: Any, seed: int) -> Any:
+    """A copy of a classifier, not fitted; each `random_state` in it that is None becomes the seed.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> seeded(DecisionTreeClassifier(), 7).random_state, seeded(DecisionTreeClassifier(random_state=3), 7).random_state
+    (7, 3)
+    """
+    names = [name for name, value in model.get_params().items() if name.split("__")[-1] == "random_state"]
+    unset = {name: seed for name in names if model.get_params()[name] is None}
+    return clone(model).set_params(**unset)
+
+
 def deciding(model: Any, threshold: float, positive: Any) -> Any:
     """A fitted classifier that predicts the positive class from this probability on; its probabilities are the same.
 

@@ -6,11 +6,10 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.belief import Belief, doubtful
-from unskew.models.classifiers import check_classifier, fit_weighted, margins
+from unskew.models.classifiers import check_classifier, fit_weighted, margins, seeded
 from unskew.models.cross_fitting import cross_fitted_margins
 from unskew.rows import Floats, Ints, Rows
 
@@ -60,9 +59,7 @@ class BootstrapCommittee:
         check_classifier(model)
         self._rng = np.random.default_rng(random_state)
         self._seed = int(self._rng.integers(2**31))
-        names = [name for name, value in model.get_params().items() if name.split("__")[-1] == "random_state"]
-        unset = {name: self._seed for name in names if model.get_params()[name] is None}
-        self._template = clone(model).set_params(**unset)
+        self._template = seeded(model, self._seed)
 
     def prepare(self, X: Rows, classes: NDArray[Any]) -> Self:
         """Record the classes, and prepare the stand-in from unlabelled rows."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unskew.models.bayes import BayesianLogistic, as_set
 from unskew.models.belief import Belief
-from unskew.models.classifiers import check_classifier, fit_weighted, margins
+from unskew.models.classifiers import check_classifier, fit_weighted, margins, seeded
 from unskew.models.cross_fitting import cross_fitted_margins
 from unskew.models.inputs import check_some_weight, check_usable, of_blocks, training_rows, two_classes
 from unskew.models.trees import Trees
@@ -58,7 +58,8 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     Parameters
     ----------
     others : sequence of scikit-learn classifiers
-        Further members. They are copied, never changed, and fitted with `sample_weight`.
+        Further members. They are copied, never changed, and fitted with `sample_weight`. If a `random_state` is None,
+        it is seeded.
     random_state : int, Generator or None
 
     Attributes
@@ -127,7 +128,6 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         """
         logistic, slow = copy(self.members_[0]), self.members_[1:]
         logistic.update(X, y, v, choose=choose)
-        honest = [logistic.held_out(X, y, v)] if len(y) else [np.empty(0)]
         at, growth = self._fitted_at, GROWTH if self.weights_[1:].any() else IDLE
         if len(y) >= max(ENOUGH, growth * at) and len(np.unique(y)) == 2:
             slow, held_out = self._fitted(logistic, X, y, v)
@@ -138,18 +138,17 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
                 np.concatenate((known[:at], self._of(member, newer, logistic)))
                 for member, known in zip(slow, self._honest[1:], strict=True)
             ]
-        honest += held_out
-        self.members_, self._fitted_at, self._honest = [logistic, *slow], at, np.array(honest)
-        self.weights_ = stacked(self._honest, y, v) if slow else np.ones(1)
+        honest = np.array([logistic.held_out(X, y, v), *held_out])
+        weights = stacked(honest, y, v) if slow else np.ones(1)
+        self.members_, self.weights_, self._honest, self._fitted_at = [logistic, *slow], weights, honest, at
 
     def _fitted(self, logistic: BayesianLogistic, X: Rows, y: Floats, v: Floats) -> tuple[list[Any], list[Floats]]:
         """The members that take long, fitted to all labels, and their log-odds of each label without itself."""
         trees = Trees(logistic.features_.columns(X), y > 0.0, v, seed=self._seed)
         values = self.classes_[(y > 0.0).astype(np.intp)]
-        others = [fit_weighted(other, X, values, v) for other in self.others]
-        folds = min(FOLDS, len(y))
-        apart = [cross_fitted_margins(o, X, y, v, folds) for o in others]
-        return [trees, *others], [trees.out_of_bag, *apart]
+        others = [fit_weighted(seeded(other, self._seed), X, values, v) for other in self.others]
+        held_out = [cross_fitted_margins(other, X, y, v, FOLDS) for other in others]
+        return [trees, *others], [trees.out_of_bag, *(_limited(margin, len(y)) for margin in held_out)]
 
     def _of(self, member: Any, X: Rows, logistic: BayesianLogistic) -> Floats:
         """The log-odds of rows by one member."""
@@ -157,7 +156,7 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
             return member.log_odds(X)
         if isinstance(member, Trees):
             return member.log_odds(logistic.features_.columns(X))
-        return margins(member, X, self.classes_[1])
+        return _limited(margins(member, X, self.classes_[1]), self._fitted_at)
 
     @property
     def model(self) -> Self:
@@ -213,6 +212,11 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _limited(margin: Floats, labels: int) -> Floats:
+    """Margins of at most log(n + 1) (Laplace's rule of succession): pure leaves would claim infinite ones."""
+    return np.clip(margin, -np.log(labels + 1.0), np.log(labels + 1.0))
 
 
 def stacked(honest: Floats, y: Floats, v: Floats) -> Floats:

@@ -5,9 +5,11 @@
 
 Twelve data sets and five logging policies take turns. In each campaign, `Unskew` spends a budget on the pool, and the
 error of its model is then estimated, once at half the budget and once at its end. The truth is the error on all pool
-and test rows, with every label known. The same simulation is run again with `drawn=1`, with propensities that are
-estimated from the log, with one label in ten drawn evenly (as before 0.4.0), and with margin sampling, which draws
-nothing. *The drawn labels alone* is the default's estimate if the log does not count, as with estimated propensities.
+and test rows, with every label known. The same simulation is run again with `drawn=1` and with propensities that are
+estimated from the log; and, with the model from before 0.5.0, as the default does, with one label in ten drawn evenly
+(as before 0.4.0), and with margin sampling, which draws nothing. *The drawn labels alone* is the default's estimate if
+the log does not count, as with estimated propensities. `python -m benchmarks.team` shows what the model is worth, from
+the same campaigns.
 
 `mean over the curve` is the mean of the test error over the labels bought, with straight lines between rounds.
 Differences are paired: the two runs of a difference have the same log, pool and test rows.
@@ -19,12 +21,34 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.simulated import Evenly, add_options, campaigns_of, guessed, in_words, run, summary, told, truth, write
+from benchmarks.simulated import (
+    APART,
+    Evenly,
+    add_options,
+    campaigns_of,
+    guessed,
+    in_words,
+    logistic,
+    run,
+    summary,
+    told,
+    truth,
+    write,
+)
 from unskew.methods import MarginSampling, Unskew
 from unskew.methods.rounds import SHARE
+from unskew.models.team import Team
 from unskew.sampling.policies import ALL_POLICIES
 
-LEARNING = {"default": "the default", "old": "10 % drawn evenly", "margin": "margin sampling, nothing drawn"}
+LEARNING = {
+    "default": "the default",
+    "before": "the same with the model before 0.5.0",
+    "old": "that model, 10 % drawn evenly",
+    "margin": "that model, margin sampling, nothing drawn",
+}
+
+FLOORS = 5
+"""In the first campaigns of every data set, the models are also fitted to all rows of the pool."""
 
 
 def one(s, random, kind, budget):
@@ -52,12 +76,25 @@ def estimates(method, s):
 def campaign(facts, s, random, budget, share):
     """One simulation, run in every way."""
     ways = {"default": partial(Unskew, drawn=share), "drawn=1": partial(Unskew, drawn=1.0)}
-    ways |= {"old": Evenly, "margin": MarginSampling}
+    ways |= {"before": partial(Unskew, drawn=share, model=logistic()), "old": Evenly}
+    ways |= {"margin": partial(MarginSampling, model=logistic())}
     runs = {name: one(s, random, kind, budget) for name, kind in ways.items()}
     guess = guessed(s, random)
     if guess is not None:
         runs["estimated"] = one(guess, random, ways["default"], budget)
-    return {**facts, "drawn": share, "budget": budget, "runs": runs}
+    floor = with_all_labels(s) if facts["number"] % APART < FLOORS else None
+    return {**facts, "drawn": share, "budget": budget, "runs": runs, "floor": floor}
+
+
+def with_all_labels(s):
+    """The test errors of the team and of the model before 0.5.0, fitted to the log and to all rows of the pool."""
+    X, y = np.concatenate([s.log.revealed_X, s.X]), np.concatenate([s.log.revealed_y, s.y])
+    models = {"default": Team(random_state=0), "before": logistic().set_params(random_state=0)}
+    found = {}
+    for name, model in models.items():
+        model.prepare(X, s.log.classes).update(X, y, np.ones(len(y)), choose=True)
+        found[name] = float(np.mean(model.predict(s.test_X) != s.test_y))
+    return found
 
 
 def found(campaigns, way, which=-1, how="all"):
@@ -78,7 +115,8 @@ def coverage(campaigns):
         f"{share}, the drawn labels alone, {end} labels": found(campaigns, "default", how="alone"),
         f"{share}, the drawn labels alone, {half} labels": found(campaigns, "default", 0, "alone"),
         f"{share}, propensities estimated, {end} labels": found(campaigns, "estimated"),
-        f"10 % drawn evenly, {end} labels": found(campaigns, "old"),
+        f"{share}, the model before 0.5.0, {end} labels": found(campaigns, "before"),
+        f"10 % drawn evenly, that model, {end} labels": found(campaigns, "old"),
     }
     head = ["| | campaigns | held, % | bias, points | rmse, points | width |", "|---|---:|---:|---:|---:|---:|"]
     return head + [f"| {name} | {in_words(these)} |" for name, these in lines.items() if these]

@@ -93,6 +93,7 @@ def test_a_member_that_hardly_helps_gets_no_weight_and_the_first_always_stays():
     some = stacked(np.array([noise[0], good, noise[1]]), y, np.ones(400))
     assert some[1] > 1.0 and some[2] == 0.0
     assert stacked(noise[:1], y, np.ones(400)).shape == (1,)
+    assert stacked(np.array([-good, noise[0]]), y, np.ones(400)).tolist() == [1.0, 0.0]  # somebody must decide
 
 
 def test_held_out_does_not_see_the_label():

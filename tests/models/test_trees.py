@@ -64,6 +64,7 @@ def test_the_same_labels_give_the_same_trees_and_another_seed_gives_others(sampl
     np.testing.assert_array_equal(one.log_odds(sample[0]), again.log_odds(sample[0]))
     np.testing.assert_array_equal(one.out_of_bag, again.out_of_bag)
     assert not np.array_equal(one.log_odds(sample[0]), other.log_odds(sample[0]))
+    assert pickle.dumps(one) == pickle.dumps(again)
     kept = pickle.loads(pickle.dumps(one))
     np.testing.assert_array_equal(kept.log_odds(sample[0]), one.log_odds(sample[0]))
 

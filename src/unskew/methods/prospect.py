@@ -5,10 +5,10 @@ from dataclasses import dataclass
 AHEAD = 50
 """The gain is estimated for this number of next labels."""
 
-PART = 0.04
+PART = 0.02
 """The next labels are worth asking for if they gain at least this part of what the labels so far have gained."""
 
-LEAST, MOST = 0.0005, 0.01
+LEAST, MOST = 0.00025, 0.005
 """Whatever was gained so far, less than the first is never worth 50 labels, and the second always is."""
 
 
@@ -81,6 +81,6 @@ def least_worth(gained: float, labels: int, unit: float = 1.0) -> float:
     `unit` is what an error costs.
 
     >>> [round(least_worth(gained, 50), 4) for gained in (0.0, 0.1, 0.4)]
-    [0.0005, 0.004, 0.01]
+    [0.0003, 0.002, 0.005]
     """
     return min(max(PART * gained, LEAST * unit), MOST * unit) * labels / AHEAD

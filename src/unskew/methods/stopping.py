@@ -47,8 +47,8 @@ class Stop:
 class StoppingRule:
     """Decides when to stop buying labels; call it after each `tell`.
 
-    By default, it stops when the next 50 labels are expected to gain less than a twenty-fifth of what the labels so far
-    have gained. Less than 0.05 percentage points is never worth 50 labels, and one point always is.
+    By default, it stops when the next 50 labels are expected to gain less than a fiftieth of what the labels so far
+    have gained. Less than 0.025 percentage points is never worth 50 labels, and half a point always is.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     >>> X = rng.uniform(-1, 1, (800, 4)); y = np.round(3 * X[:, 0]) % 2 == 0          # stripes: steps, not curves
     >>> team = Team(random_state=0).fit(X[:200], y[:200])
     >>> [round(team.alone(member).score(X[200:], y[200:]), 1) for member in (0, 1)]
-    [0.5, 0.8]
+    [0.5, 0.9]
     >>> bool(team.weights_[1] > team.weights_[0]), round(team.score(X[200:], y[200:]), 1)
     (True, 0.8)
     """
@@ -202,7 +202,7 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     def _log_odds(self, X: Rows) -> Floats:
         logistic, members = self.members_[0], zip(self.members_, self.weights_, strict=True)
-        return np.asarray(sum(a * self._of(member, X, logistic) for member, a in members if a))
+        return np.asarray(sum(a * self._of(member, X, logistic) for member, a in members if a > 0.0))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "weights_")
@@ -236,7 +236,7 @@ def stacked(honest: Floats, y: Floats, v: Floats) -> Floats:
             break
         kept, (found, loss) = fewer[least], without[least]
     weights[kept] = np.where(found < NO_WEIGHT, 0.0, found)
-    return weights
+    return weights if weights.any() else np.eye(len(honest))[0]
 
 
 def _best(honest: Floats, y: Floats, v: Floats) -> tuple[Floats, float]:

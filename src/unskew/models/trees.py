@@ -62,6 +62,30 @@ class Trees:
         rows = X.astype(np.float32)
         return softened(sum(tree.predict(rows)[:, 0] for tree in self.trees) / TREES, TREES)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "trees": [_parts(tree) for tree in self.trees]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, trees=[_of_parts(*parts) for parts in state["trees"]])
+
+
+def _parts(tree: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """What a tree is pickled as: its class and its numbers, with zeros between the fields of a node.
+
+    scikit-learn sets nothing there. In a file, equal trees would differ, and show something of this program's memory.
+    """
+    kind, sizes, state = tree.__reduce__()
+    nodes = np.zeros(state["nodes"].shape, state["nodes"].dtype)  # `zeros_like` would leave the gaps as they are
+    for field in nodes.dtype.names:
+        nodes[field] = state["nodes"][field]
+    return kind, sizes, {**state, "nodes": nodes}
+
+
+def _of_parts(kind: Any, sizes: Any, state: dict[str, Any]) -> Any:
+    tree = kind(*sizes)
+    tree.__setstate__(state)
+    return tree
+
 
 def _grown(
     rows: Any, target: Floats, v: Floats, draws: int, tried: int, seed: list[int], said: Floats, voters: Floats

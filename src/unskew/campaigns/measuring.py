@@ -1,6 +1,8 @@
 """What a campaign's model is worth: by each measure, on a group of rows, against another model."""
 
-from typing import Any
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ from unskew.campaigns.audit.rules import Condition, Rule
 from unskew.campaigns.learning.fitting import Fitting
 from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.tables.encoding import MISSING, plain_column
-from unskew.errors import EmptyMeasure, InputError, unknown
+from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, unknown
 from unskew.estimation.costs import Costs
 from unskew.estimation.everyone import WITHOUT_THRESHOLD, Everyone
 from unskew.estimation.measures import MEASURES
@@ -21,6 +23,17 @@ from unskew.rows import Bools, Floats
 
 SURE = 1e-12
 """Probabilities of another model closer to 0 or 1 than this are moved there: log-odds must be finite."""
+
+
+class Worth(NamedTuple):
+    """A member of the model, its weight, and by measure what the model would be worth if it were this member alone.
+
+    A measure that has no value is None. There are no measures if nothing can be estimated.
+    """
+
+    name: str
+    weight: float
+    alone: dict[str, PopulationEstimate | None]
 
 
 class Measuring:
@@ -44,15 +57,21 @@ class Measuring:
 
         The mean cost of a row is among them if errors differ in what they cost.
         """
-        everyone = self.fitting.everyone(self.asked)
+        measures = dict.fromkeys((*MEASURES, *self.fitting.settings.aim.measures))
+        return _estimated(self.fitting.everyone(self.asked), measures)
 
-        def one(measure: str) -> PopulationEstimate | None:
-            try:
-                return everyone.estimate(measure)
-            except EmptyMeasure:
-                return None
+    def members(self) -> list[Worth]:
+        """What each member of the model would be worth alone, by the measure that leads; none if it is no team.
 
-        return {measure: one(measure) for measure in dict.fromkeys((*MEASURES, *self.fitting.settings.aim.measures))}
+        If a recall is wanted, every member gets the threshold that reaches it, so they are told apart by precision.
+        """
+        aim, found = self.fitting.settings.aim, []
+        for member, everyone in self.fitting.members(self.asked):
+            alone: dict[str, PopulationEstimate | None] = {}
+            with suppress(NoRandomLabel):
+                alone = _estimated(everyone, aim.measures[: 1 if aim.recall is None else 2])
+            found.append(Worth(member.name, member.weight, alone))
+        return found
 
     def ahead(self, left: int) -> Ahead | None:
         """What `left` further labels would do to the interval; None if the campaign draws none."""
@@ -108,6 +127,18 @@ class Measuring:
         first = {row.id for row in sorted(answered, key=lambda row: row.at or "")[:labels]}
         method = self.fitting.method([row for row in answered if row.id in first])
         return method.everyone(whole=True)
+
+
+def _estimated(everyone: Everyone, measures: Iterable[str]) -> dict[str, PopulationEstimate | None]:
+    """Estimates by measure; None for one that has no value."""
+
+    def one(measure: str) -> PopulationEstimate | None:
+        try:
+            return everyone.estimate(measure)
+        except EmptyMeasure:
+            return None
+
+    return {measure: one(measure) for measure in measures}
 
 
 def _only(column: str, kind: str, value: str) -> Rule:

@@ -13,8 +13,9 @@ from unskew.writing import Output
 
 if TYPE_CHECKING:
     from unskew.campaigns import Status
-    from unskew.campaigns.measuring import Measuring
+    from unskew.campaigns.measuring import Measuring, Worth
     from unskew.estimation.planning import Ahead
+    from unskew.estimation.population import PopulationEstimate
 
 
 def status(dir: Dir, as_json: Json = False) -> None:
@@ -56,9 +57,12 @@ def _plain(found: "Ahead | None") -> dict[str, Any] | None:
 def _measures(measuring: "Measuring") -> dict[str, Any]:
     """Every measure, ready for JSON; where one has no value, why."""
     try:
-        found = measuring.measures()
+        return _records(measuring.measures())
     except NoRandomLabel:
         return {}
+
+
+def _records(found: "dict[str, PopulationEstimate | None]") -> dict[str, Any]:
     return {name: as_record(one) or {"value": None, "why": uncomputable(name)} for name, one in found.items()}
 
 
@@ -86,11 +90,16 @@ def report(
     if as_json:
         error = as_record(facts["error"])
         said = {"headline": facts["headline"], "words": facts["beside"], "decision": facts["decision"]}
-        print_json({"report": str(path), **said, "error": error, "next": step})
+        print_json({"report": str(path), **said, "error": error, "members": _members(facts["members"]), "next": step})
     else:
         print(facts["headline"], *facts["beside"], sep="\n")
         print(f"report: {path}")
         say_next(*(step if step[0] != "report" else ("predict", dir, "new.csv", "--out", "predictions.csv")))
+
+
+def _members(members: "list[Worth]") -> list[dict[str, Any]]:
+    """The members of the model, ready for JSON."""
+    return [{"name": one.name, "weight": one.weight, "alone": _records(one.alone)} for one in members]
 
 
 def predict(

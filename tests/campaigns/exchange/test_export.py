@@ -10,22 +10,16 @@ from typing import Any
 
 import joblib
 import numpy as np
-import onnxruntime
 import polars as pl
 import pytest
-from sklearn.datasets import load_breast_cancer
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
+from onnx_runs import agree
 from unskew.campaigns import Campaign
 from unskew.campaigns.exchange.export import export
 from unskew.campaigns.exchange.onnx import NotConvertible, to_onnx
-from unskew.campaigns.tables.encoding import encoder, features
 from unskew.errors import InputError, StoreError
-from unskew.models.bayes import BayesianLogistic
-
-TOLERANCE = 1e-12
-"""Between probabilities from ONNX and from scikit-learn: both are in double precision, sums in another order."""
 
 
 def applicants(rows: int, seed: int) -> pl.DataFrame:
@@ -68,21 +62,6 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
         yield made
 
 
-def run_onnx(written: bytes | Path, pipeline: Pipeline, frame: pl.DataFrame) -> tuple[Any, Any]:
-    """Label and probabilities, the columns given as the file's own description says."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(written, options, providers=["CPUExecutionProvider"])
-    assert "One input for each column" in session.get_modelmeta().description
-    columns = pipeline["features"]["columns"]
-    plain = columns.transform(frame)
-    types = {one.name: object if one.type == "tensor(string)" else np.float64 for one in session.get_inputs()}
-    assert list(types) == list(columns.kinds)
-    inputs = {name: plain[name].to_numpy().astype(kind).reshape(-1, 1) for name, kind in types.items()}
-    label, probabilities = session.run(None, inputs)
-    return label, probabilities
-
-
 def test_the_pipeline_predicts_alike_in_another_process(campaign: Campaign, tmp_path: Path) -> None:
     done = export(campaign, tmp_path / "out")
     assert [file.name for file in done.files] == ["model.joblib", "model.onnx", "ledger.parquet", "README.txt"]
@@ -92,14 +71,14 @@ def test_the_pipeline_predicts_alike_in_another_process(campaign: Campaign, tmp_
     code = (
         "import sys, joblib, polars as pl; model, pool = joblib.load(sys.argv[1]), pl.read_parquet(sys.argv[2]);"
         "same = (model.predict_proba(pool) == model.predict_proba(pool.to_pandas())).all();"
-        "print(same, *model.predict(pool))"
+        "print(same, type(model['model']).__name__, *model.predict(pool))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, done.files[0], tmp_path / "pool.parquet"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    same, *labels = ran.stdout.split()
-    assert same == "True"
+    same, kind, *labels = ran.stdout.split()
+    assert (same, kind) == ("True", "Team")
     assert labels == campaign.predict(pool)["prediction"].to_list()
 
 
@@ -110,9 +89,7 @@ def test_onnx_agrees_on_mixed_columns_and_on_what_the_log_has_not(campaign: Camp
     nothing = pl.DataFrame({name: [None] for name in pool.columns}, schema=pool.schema)
     other = pool[:5].with_columns(pl.lit("region 99").alias("region"))
     for frame in (pool, nothing, other):
-        label, probabilities = run_onnx(done.files[1], pipeline, frame)
-        np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=0.0, atol=TOLERANCE)
-        assert label.tolist() == pipeline.predict(frame).tolist()
+        agree(done.files[1], pipeline, frame)
 
 
 def test_the_ledger_has_every_label_with_its_probability(campaign: Campaign, tmp_path: Path) -> None:
@@ -134,61 +111,6 @@ def test_the_ledger_has_every_label_with_its_probability(campaign: Campaign, tmp
     assert "token" not in "".join(frame["details"].drop_nulls())
     corrected = frame.filter(kind="corrected").row(0, named=True)
     assert {corrected["was"], corrected["label"]} == {"repaid", "late"}
-
-
-@pytest.mark.parametrize("wide", [False, True])
-def test_onnx_agrees_on_real_measurements(wide: bool) -> None:
-    """30 measurements of 569 tumours; once more with noise beside them, past the width at which rows are projected."""
-    X, y = load_breast_cancer(return_X_y=True)
-    if wide:
-        X = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 400))])
-    frame = pl.DataFrame(X, schema=[f"m{k}" for k in range(X.shape[1])])
-    columns = encoder(frame, dict.fromkeys(frame.columns, "number"))
-    model = BayesianLogistic(random_state=0).fit(features(columns, frame)[::2], y[::2])
-    pipeline = Pipeline([("features", columns), ("model", model)])
-    label, probabilities = run_onnx(to_onnx(pipeline), pipeline, frame)
-    np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=0.0, atol=TOLERANCE)
-    assert label.dtype == np.int64
-    assert label.tolist() == pipeline.predict(frame).tolist()
-
-
-@pytest.mark.parametrize("curved", [False, True])
-def test_onnx_agrees_on_categories_alone_and_on_curves(curved: bool) -> None:
-    frame = pl.DataFrame({"x": np.random.default_rng(0).uniform(-1, 1, 300)})
-    y = np.abs(frame["x"].to_numpy()) < 0.5
-    if not curved:
-        frame = frame.select(pl.when(pl.Series(y)).then(pl.lit("in")).otherwise(pl.lit("out")).alias("x"))
-    columns = encoder(frame, {"x": "number" if curved else "category"})
-    model = BayesianLogistic(random_state=0).fit(features(columns, frame), y)
-    assert model.prior_.fourier > 0.0 or not curved
-    pipeline = Pipeline([("features", columns), ("model", model)])
-    label, probabilities = run_onnx(to_onnx(pipeline), pipeline, frame)
-    np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=0.0, atol=TOLERANCE)
-    assert label.tolist() == [str(c) for c in pipeline.predict(frame)]
-
-
-@pytest.mark.parametrize("kind", ["number", "boolean", "category", "date"])
-def test_onnx_keeps_the_names_of_columns(kind: str) -> None:
-    """Also names that are no identifiers, that differ only in such characters, or that ONNX itself would choose."""
-    names = [
-        "x y", "x.y", "x_y", "1", "\n", "<b>", "é", "🙂", "=1+1", "label", "label_", "label ", "probabilities",
-        "variable", "x y is missing", "Id_C0", "input", "a" * 300,
-    ]  # fmt: skip
-    rng = np.random.default_rng(0)
-    values: dict[str, Any] = {
-        "number": lambda: rng.normal(size=80),
-        "boolean": lambda: rng.random(80) < 0.5,
-        "category": lambda: rng.choice(["a", "", "(missing)", "x\ny"], 80),
-        "date": lambda: [date(2015, 1, 1) + timedelta(days=int(k)) for k in rng.integers(0, 3000, 80)],
-    }
-    frame = pl.DataFrame({name: values[kind]() for name in names})
-    frame = frame.with_columns(pl.when(pl.Series(rng.random(80) < 0.8)).then(pl.col("x y")).alias("x y"))
-    columns = encoder(frame, dict.fromkeys(names, kind))
-    model = BayesianLogistic(random_state=0).fit(features(columns, frame), np.arange(80) % 2)
-    pipeline = Pipeline([("features", columns), ("model", model)])
-    label, probabilities = run_onnx(to_onnx(pipeline), pipeline, frame)
-    np.testing.assert_allclose(probabilities, pipeline.predict_proba(frame), rtol=0.0, atol=TOLERANCE)
-    assert label.tolist() == pipeline.predict(frame).tolist()
 
 
 class Stub:

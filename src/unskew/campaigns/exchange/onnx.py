@@ -10,24 +10,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from skl2onnx import convert_sklearn, update_registered_converter
 from skl2onnx.algebra import onnx_ops as ops
 from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
-from skl2onnx.proto import onnx_proto
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
+from unskew.campaigns.exchange.onnx_log_odds import DOUBLE, INT64, OPSET, VERSION, log_odds
 from unskew.campaigns.tables.encoding import MISSING, PlainColumns
 from unskew.errors import InputError
 from unskew.models.bayes import BayesianLogistic
-from unskew.rows import Floats
-
-DOUBLE, INT64 = onnx_proto.TensorProto.DOUBLE, onnx_proto.TensorProto.INT64
-OPSET = {"": 18, "ai.onnx.ml": 3}
-"""The oldest versions with all operators used here, so that older runtimes can read the file."""
-VERSION = {"op_version": OPSET[""]}
+from unskew.models.team import Team
 
 INPUTS = (
     f"One input for each column, of shape (rows, 1). Numbers as double, NaN where missing; booleans as 0.0 and 1.0; "
@@ -55,17 +49,16 @@ def to_onnx(pipeline: Pipeline) -> bytes:
     features, decides = pipeline["features"], pipeline["model"]
     own = isinstance(decides, FixedThresholdClassifier)  # a threshold of its own (`unskew.models.classifiers.deciding`)
     model = decides.estimator_ if own else decides
-    if not isinstance(model, BayesianLogistic):
-        kind = type(model).__name__
-        raise NotConvertible(f"only BayesianLogistic can be written as ONNX; got {kind}. Use the pipeline.")
+    if not isinstance(model, (Team, BayesianLogistic)):
+        got = type(model).__name__
+        raise NotConvertible(f"only Team and BayesianLogistic can be written as ONNX; got {got}. Use the pipeline.")
+    if isinstance(model, Team) and len(model.others):
+        got = ", ".join(type(other).__name__ for other in model.others)
+        raise NotConvertible(f"a team with further members cannot be written as ONNX; got {got}. Use the pipeline.")
     update_registered_converter(PlainColumns, "UnskewPlainColumns", _typed_already, _columns, parser=_columns_parser)
-    update_registered_converter(
-        BayesianLogistic,
-        "UnskewBayesianLogistic",
-        _model_shapes,
-        _model,
-        options={"zipmap": [True, False, "columns"], "threshold": None},
-    )
+    for kind in (Team, BayesianLogistic):
+        options = {"zipmap": [True, False, "columns"], "threshold": None}
+        update_registered_converter(kind, f"Unskew{kind.__name__}", _model_shapes, _model, options=options)
     threshold = math.log(decides.threshold / (1.0 - decides.threshold)) if own else 0.0
     kinds = features["columns"].kinds
     outputs = [_free(name, kinds) for name in ("label", "probabilities")]
@@ -142,7 +135,7 @@ def _imputer(scope: Any, operator: Any, container: Any) -> None:
     ops.OnnxWhere(missing, operator.raw_operator.statistics_[None, :], X, **named).add_to(scope, container)
 
 
-def _classes(model: BayesianLogistic) -> NDArray[Any]:
+def _classes(model: Team | BayesianLogistic) -> NDArray[Any]:
     """Whole numbers stay whole numbers, everything else becomes text."""
     whole = model.classes_.dtype.kind in "iu"
     return model.classes_.astype(np.int64) if whole else np.array([str(c) for c in model.classes_])
@@ -156,42 +149,17 @@ def _model_shapes(operator: Any) -> None:
 
 
 def _model(scope: Any, operator: Any, container: Any) -> None:
-    """`BayesianLogistic.predict` and `predict_proba`, step by step."""
-    model: BayesianLogistic = operator.raw_operator
+    """`predict` and `predict_proba` of a team or of a logistic regression."""
+    model: Team | BayesianLogistic = operator.raw_operator
     label, probabilities = operator.outputs
-    found = model.posterior_
-    F = _expand(ops.OnnxCast(operator.inputs[0], to=DOUBLE, **VERSION), model)  # single if all are categories
-    mean = ops.OnnxMatMul(F, found.mode[:, None], **VERSION)
-    inverse: Floats = solve_triangular(found.L, np.eye(len(found.mode)), lower=True)
-    U = ops.OnnxMatMul(F, np.ascontiguousarray(inverse.T), **VERSION)  # Posterior.root, transposed
-    variance = ops.OnnxReduceSumSquare(U, np.array([1]), keepdims=1, **VERSION)
-    widened = ops.OnnxAdd(ops.OnnxMul(variance, np.array([np.pi / 8.0]), **VERSION), np.array([1.0]), **VERSION)
-    log_odds = ops.OnnxDiv(mean, ops.OnnxSqrt(widened, **VERSION), **VERSION)
-    positive = ops.OnnxSigmoid(log_odds, **VERSION)
+    X = ops.OnnxCast(operator.inputs[0], to=DOUBLE, **VERSION)  # single if all are categories
+    found = log_odds(X, model)
+    positive = ops.OnnxSigmoid(found, **VERSION)
     negative = ops.OnnxSub(np.array([1.0]), positive, **VERSION)
     both = {"output_names": [probabilities.full_name], **VERSION}
     ops.OnnxConcat(negative, positive, axis=1, **both).add_to(scope, container)
     threshold = np.array([container.get_options(model)["threshold"]])
-    second = ops.OnnxCast(ops.OnnxGreaterOrEqual(log_odds, threshold, **VERSION), to=INT64, **VERSION)
+    second = ops.OnnxCast(ops.OnnxGreaterOrEqual(found, threshold, **VERSION), to=INT64, **VERSION)
     place = ops.OnnxReshape(second, np.array([-1]), **VERSION)
     named = {"output_names": [label.full_name], **VERSION}
     ops.OnnxGather(_classes(model), place, **named).add_to(scope, container)
-
-
-def _expand(X: Any, model: BayesianLogistic) -> Any:
-    """`Features.__call__`: a constant 1, the linear block and, where the prior has one, the Fourier block."""
-    features = model.features_
-    if features._project is not None:
-        components = features._project.components_.toarray()
-        X = ops.OnnxMatMul(X, np.ascontiguousarray(components.T), **VERSION)
-    centred = ops.OnnxSub(X, features._mean, **VERSION)
-    d = len(features._mean)
-    one = ops.OnnxAdd(ops.OnnxMatMul(centred, np.zeros((d, 1)), **VERSION), np.array([1.0]), **VERSION)
-    parts = [one, ops.OnnxDiv(centred, features._spread * np.sqrt(d), **VERSION)]
-    if model.prior_.fourier:
-        # Deviations are divided out here: onnxruntime rounds a constant beside a product to single precision
-        directions = features._directions / (features.median * model.prior_.scale) / features._spread[:, None]
-        angle = ops.OnnxMatMul(centred, directions, **VERSION)
-        width = np.array([np.sqrt(directions.shape[1])])
-        parts += [ops.OnnxDiv(wave(angle, **VERSION), width, **VERSION) for wave in (ops.OnnxCos, ops.OnnxSin)]
-    return ops.OnnxConcat(*parts, axis=1, **VERSION)

@@ -33,6 +33,7 @@ from unskew.errors import EmptyMeasure, NoRandomLabel
 from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
+from unskew.methods.learner import Learner, Member
 from unskew.methods.loop import Method
 from unskew.methods.pool import PoolMethod
 from unskew.methods.prospect import Prospect
@@ -220,9 +221,26 @@ class Fitting:
                 if self._judged is None or self._judged[0] != name:
                     self._judged = name, method.everyone()
                 everyone = self._judged[1]
-        log = method.log_
-        design = Design(log.z, log.q0, len(method.pool_), picked_by_round(asked))
-        return replace(everyone, design=design)
+        return replace(everyone, design=design_of(method, asked))
+
+    def members(self, asked: Snapshot) -> list[tuple[Member, Everyone]]:
+        """The members of the model after these answers, each with everyone as it alone would judge them.
+
+        There are none if the model is no team.
+        """
+        method = self.method(asked.answered)
+        found = []
+        with self._lock, threadpool_limits(1):
+            for member in method.members() if isinstance(method, Learner) else ():
+                member.alone.decide()  # if a recall is wanted, each has its own threshold
+                found.append((member, replace(member.alone.everyone(), design=design_of(method, asked))))
+        return found
+
+
+def design_of(method: PoolMethod, asked: Snapshot) -> Design:
+    """How the labels of log and pool came about."""
+    log = method.log_
+    return Design(log.z, log.q0, len(method.pool_), picked_by_round(asked))
 
 
 def picked_by_round(asked: Snapshot) -> tuple[Picked, ...]:

@@ -16,12 +16,12 @@ import unskew
 from unskew.campaigns.audit.filling import BlindSpots
 from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.ledger.work import Work
-from unskew.campaigns.measuring import Measuring
+from unskew.campaigns.measuring import Measuring, Worth
 from unskew.campaigns.report.chart import ChartPoint, chart, threshold_chart
 from unskew.errors import NoRandomLabel
 from unskew.estimation.aims import MEANINGS, NAMES, Aim
 from unskew.estimation.population import PopulationEstimate
-from unskew.estimation.sentences import MEASURES, ahead, amount, uncomputable
+from unskew.estimation.sentences import MEASURES, ahead, amount, interval, uncomputable
 from unskew.methods.registry import REGISTRY
 from unskew.pages import rendered
 from unskew.sampling.diagnostics import diagnose
@@ -30,6 +30,9 @@ from unskew.writing import Output, page_of
 COMMAND = "unskew report"
 SHOWN = ("cost", "error", "precision", "recall", "f1", "balanced_error", "auc")
 """The measures in the table, as far as they were estimated."""
+
+KINDS = {"BayesianLogistic": "Bayesian logistic regression", "Trees": "Trees"}
+"""The members of a team in words."""
 
 
 def page(path: Path, *, overwrite: bool = False) -> Output:
@@ -55,7 +58,8 @@ def gather(campaign: Campaign) -> dict[str, Any]:
     state, settings, status = campaign.state, campaign.settings, campaign.status()
     answered, log = state.answered(), campaign.method().log_
     measuring = campaign.measuring()
-    measures = _measures(measuring)
+    measures, members = _measures(measuring), measuring.members()
+    alone_by = list(members[0].alone) if members else []
     aim, threshold = settings.aim, campaign.method().costs.threshold
     now = aim.leading(measures)
     leads = aim.measures[0] if now is None else now.measure
@@ -84,6 +88,10 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "now": now and _shown(now),
         "prospect": status.prospect,
         "measures": _rows(measures, settings.classes),
+        "members": members,
+        "alone_by": alone_by,
+        "alone": [_member(worth) for worth in members],
+        "together": [_cell(measures[name], name) for name in alone_by if name in measures],
         "spent": state.spent,
         "budget": state.budget,
         "skipped": state.skipped,
@@ -141,6 +149,20 @@ def _rows(measures: dict[str, PopulationEstimate | None], classes: tuple[str, ..
             low, high = amount(found.low, name).removesuffix(" %"), amount(found.high, name)
             rows.append((words, amount(found.value, name), f"{low} to {high}"))
     return rows
+
+
+def _member(worth: Worth) -> tuple[str, str, list[tuple[str, str]]]:
+    """A member of the team in words, its weight, and by measure what it would be worth alone."""
+    weight = f"{worth.weight:.2f}" if worth.weight else "0"
+    return KINDS.get(worth.name, worth.name), weight, [_cell(found, name) for name, found in worth.alone.items()]
+
+
+def _cell(found: PopulationEstimate | None, measure: str) -> tuple[str, str]:
+    """A value and, in brackets, its interval."""
+    if found is None:
+        return uncomputable(measure), ""
+    value, _, rest = interval(found, measure).partition(" (")
+    return value.replace(" ", "\N{NO-BREAK SPACE}"), f"({rest}"
 
 
 def _thresholds(campaign: Campaign, decided: float) -> list[str]:

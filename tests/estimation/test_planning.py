@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from unskew import LoggedData, Unskew
+from unskew import BayesianLogistic, LoggedData, Unskew
 from unskew.errors import InputError
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone
@@ -25,7 +25,7 @@ def begun(
     y = rng.random(LOG + n) < expit(4.0 * (X[:, 0] + X[:, 1]))
     q0 = np.where(X[:, 0] > 0, 0.5, 0.1)
     log = LoggedData(X[:LOG], y[:LOG], rng.random(LOG) < q0[:LOG], q0[:LOG], q0_estimated=estimated)
-    method = Unskew(drawn=drawn, random_state=seed).start(log, X[LOG:])
+    method = Unskew(drawn=drawn, model=BayesianLogistic(), random_state=seed).start(log, X[LOG:])
     if first:
         method.tell(y[LOG:][method.ask(first)])
     return method, y[LOG:]

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from sklearn.linear_model import LogisticRegression
 
-from unskew import Costs, LoggedData, StoppingRule, Unskew
+from unskew import BayesianLogistic, Costs, LoggedData, StoppingRule, Unskew
 from unskew.errors import InputError
 from unskew.estimation.calibration import Calibration
 from unskew.experiments.datasets import load
@@ -252,7 +252,7 @@ def test_stops_where_little_is_left_on_real_data(data_dir):
 def test_a_model_that_is_not_sure_enough_expects_what_its_labels_bear_out(data_dir):
     """On mushrooms the labels are clearer than the model says: by its own opinion, more would gain much."""
     ((s, seed),) = simulations(load("mushrooms", data_dir), "uniform", 0.1, 5, [0])
-    method = spent(Unskew(random_state=seed), s, 60)
+    method = spent(Unskew(model=BayesianLogistic(), random_state=seed), s, 60)
     before = s.error(method)
     new = np.setdiff1d(np.arange(s.n), np.concatenate([batch.positions for batch in method.rounds_]))
     opinion = gains(method.belief(s.X), new[copy(method).wanted(s.X[new], AHEAD)]).mean()

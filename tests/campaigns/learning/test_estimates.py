@@ -61,7 +61,7 @@ def test_estimates_are_right_on_average_with_three_in_ten_rows_skipped(tmp_path,
 
 
 def test_everyone_is_judged_without_the_own_label(campaign, monkeypatch):
-    """By hand: the model's margins everywhere, and leave-one-out margins where it knows the label."""
+    """By hand: the model's margins everywhere; where it knows the label, leave-one-out and out-of-bag margins."""
     rows = campaign.ask(12, by="ann")
     campaign.tell(told(rows), by="ann")
     method = campaign.method()
@@ -74,9 +74,12 @@ def test_everyone_is_judged_without_the_own_label(campaign, monkeypatch):
     order = np.concatenate([np.flatnonzero(log.z), log.m + places])
     known = np.vstack([log.X, X])
     whole = model.decision_function(known)
-    F, v = model.expand(known[order]), method.weights(method.state_)
-    mean, variance = leave_one_out(F, y[order], v, model.posterior_)
-    whole[order] = mean / np.sqrt(1.0 + np.pi / 8.0 * variance)
+    logistic, trees = model.members_
+    F, v = logistic.expand(known[order]), method.weights(method.state_)
+    mean, variance = leave_one_out(F, y[order], v, logistic.posterior_)
+    newer = trees.log_odds(known[order][len(trees.out_of_bag) :])  # the trees were not fitted to these
+    by_trees = np.concatenate([trees.out_of_bag, newer])
+    whole[order] = model.weights_ @ [mean / np.sqrt(1.0 + np.pi / 8.0 * variance), by_trees]
     np.testing.assert_allclose(everyone.margin, whole, rtol=1e-9, atol=1e-12)
     monkeypatch.setattr(pool_method, "JUDGE", len(X) // 2)
     some = method.everyone()
@@ -132,12 +135,12 @@ def test_a_campaign_whose_log_has_no_propensities(tables, tmp_path):
         assert ((q0 > 0.0) & (q0 <= 1.0)).all()
         high = (campaign.log_frame["x0"] > 0).to_numpy()
         assert q0[high].mean() > 2 * q0[~high].mean(), "the log saw mostly x0 > 0"
-        name, mode, error = campaign.digest(), campaign.method().model_.posterior_.mode, campaign.error()
+        name, said, error = campaign.digest(), campaign.predict(campaign.pool_frame), campaign.error()
     for cached in (True, False):
         if not cached:
             shutil.rmtree(user_cache())
         with Campaign.open(folder) as again:
             assert again.digest() == name
-            assert (again.method().model_.posterior_.mode == mode).all()
+            assert again.predict(again.pool_frame).equals(said)
             assert (again.method().log_.q0 == q0).all()
             assert again.error() == error

@@ -34,7 +34,7 @@ import sys, numpy as np, polars as pl, hashlib
 from unskew.campaigns import Campaign
 with Campaign.open(sys.argv[1]) as campaign:
     model = campaign.model()
-    print(hashlib.sha256(campaign.method().model_.posterior_.mode.tobytes()).hexdigest())
+    print(hashlib.sha256(campaign.method().model_.weights_.tobytes()).hexdigest())
     print(hashlib.sha256(model.predict_proba(pl.read_parquet(sys.argv[2])).tobytes()).hexdigest())
     print(campaign.digest())
 """

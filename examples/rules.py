@@ -5,7 +5,8 @@ PYTHONPATH=examples unskew reproduce --methods Unskew,rules:Doubtful,rules:AllCh
 
 import numpy as np
 
-from unskew import Unskew
+from unskew import BayesianLogistic, Unskew
+from unskew.methods import MarginSampling
 from unskew.models.belief import doubtful
 
 
@@ -28,3 +29,17 @@ class Unweighted(Unskew):
 
     def weights(self, known):
         return np.ones(len(known.y))
+
+
+class Logistic(Unskew):
+    """Learn with the first member alone, and take all columns as amounts, as before 0.5.0."""
+
+    def __init__(self, *, random_state=None):
+        super().__init__(model=BayesianLogistic(few=0), random_state=random_state)
+
+
+class LogisticMargin(MarginSampling):
+    """Margin sampling with that model."""
+
+    def __init__(self, *, random_state=None):
+        super().__init__(model=BayesianLogistic(few=0), random_state=random_state)

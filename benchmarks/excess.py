@@ -20,7 +20,7 @@ from unskew.experiments.metrics import auc
 from unskew.experiments.reproduce import load_released
 from unskew.experiments.simulation import REPEATS_A_POPULATION
 from unskew.experiments.tasks import FRESH
-from unskew.models.bayes import BayesianLogistic
+from unskew.models.team import Team
 
 PAPER = ("Passive", "DBALw", "DBALwm", "IDBAL")
 POOLED = ("Unskew", "StreamedUnskew", "MarginSampling", "WeightedMarginSampling", "RandomLabels")
@@ -47,7 +47,7 @@ def all_labels(source: Source, seed: int, repeats: int) -> float:
         order = np.random.default_rng([seed, r, 1]).permutation(len(y))  # the same shuffle as in `simulate`
         X, y = X[order], y[order]
         train = int(0.8 * len(y))
-        model = BayesianLogistic(random_state=r).prepare(X[:train], np.array([-1.0, 1.0]))
+        model = Team(random_state=r).prepare(X[:train], np.array([-1.0, 1.0]))
         model.update(X[:train], y[:train], np.ones(train), choose=True)  # as `Unskew` fits it
         errors.append(1.0 - model.score(X[train:], y[train:]))
     return float(np.mean(errors))

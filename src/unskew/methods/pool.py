@@ -1,7 +1,8 @@
 """Methods on a pool: the rows wait, and the method picks which of them to label next."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -59,6 +60,7 @@ class PoolMethod(Method):
     _asked: Ints
     _pool_q0: Floats | None
     _read_off: Policy | None
+    _looked_at: list[Any]
 
     def __init__(self, *, drawn: float = SHARE, random_state: int | np.random.Generator | None = None) -> None:
         super().__init__(random_state=random_state)
@@ -149,12 +151,16 @@ class PoolMethod(Method):
         """Pick k of the rows at positions `left`, with probabilities: some chosen, some drawn from the others."""
         n = len(left)
         draws = self.draws_due(k) if self.knows_labels else k
-        chosen = np.zeros(0, dtype=np.int64)
+        chosen, doubts = np.zeros(0, dtype=np.int64), None
         if draws < k:
             seen = self._some(n, k)
-            chosen = seen[self._wanted(self.pool_.features(left[seen]), k - draws)]
+            X = self.pool_.features(left[seen])
+            with self._looking_at(X):
+                chosen = seen[self._wanted(X, k - draws)]
+                if len(seen) == n and draws:
+                    doubts = self._doubts(X)
         others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
-        drawn, p, spread = self._draw(left[others], draws)
+        drawn, p, spread = self._draw(left[others], draws, None if doubts is None else [d[others] for d in doubts])
         rows = left[np.concatenate((chosen, others[drawn]))]
         chances = np.concatenate((np.ones(k - draws), p))
         return self._round(rows, chances, np.arange(k) >= k - draws, len(others), spread)
@@ -168,14 +174,27 @@ class PoolMethod(Method):
         """All of n rows, or the number of them that a round considers, drawn at random."""
         return np.arange(n) if n <= LOOK_AT else self._rng.choice(n, max(LOOK_AT, k), replace=False)
 
-    def _draw(self, places: Ints, k: int) -> tuple[Ints, Floats, float]:
+    @contextmanager
+    def _looking_at(self, X: Rows) -> Iterator[None]:
+        """Within this block, a `Learner` computes the log-odds of these rows once, to choose and to draw by them."""
+        self._looked_at = [X, None]
+        try:
+            yield
+        finally:
+            del self._looked_at
+
+    def _doubts(self, X: Rows) -> tuple[Floats, Floats]:
+        """For each of these rows, the chance that the model is wrong, and what that would cost."""
+        if not self.knows_labels:
+            return np.full(X.shape[0], 0.5), np.ones(X.shape[0])
+        return self.wrong(X), np.broadcast_to(self.cost_of_wrong(X), X.shape[0])
+
+    def _draw(self, places: Ints, k: int, doubts: Sequence[Floats] | None) -> tuple[Ints, Floats, float]:
         """Draw k of the rows at these places in proportion to doubt: which, their chances, and the spread of a draw."""
         if not k:
             return np.zeros(0, dtype=np.int64), np.zeros(0), 0.0
         seen = self._some(len(places), k)
-        known = self.knows_labels
-        X = self.pool_.features(places[seen])
-        wrong, cost = (self.wrong(X), self.cost_of_wrong(X)) if known else (np.full(len(seen), 0.5), 1.0)
+        wrong, cost = doubts if doubts is not None else self._doubts(self.pool_.features(places[seen]))
         w, seed = doubt(wrong, cost), int(self._rng.integers(2**63))
         found = race(w, exponentials(seed, places[seen]), k)
         share, after = len(seen) / len(places), np.arange(k - 1, -1, -1)

@@ -169,9 +169,11 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         twin.weights_ = np.eye(len(self.members_))[member]
         return twin
 
-    def wanted(self, X: Rows, k: int, rng: np.random.Generator, threshold: float = 0.0) -> Ints:
-        """The k rows whose labels would settle most signs, by the team's log-odds."""
-        found: Ints = self.members_[0].wanted(X, k, rng, threshold, self._log_odds(X))
+    def wanted(
+        self, X: Rows, k: int, rng: np.random.Generator, threshold: float = 0.0, log_odds: Floats | None = None
+    ) -> Ints:
+        """The k rows whose labels would settle most signs, by the team's `log_odds`, if they are known already."""
+        found: Ints = self.members_[0].wanted(X, k, rng, threshold, self._log_odds(X) if log_odds is None else log_odds)
         return found
 
     def belief(self, X: Rows) -> Belief:

@@ -25,6 +25,7 @@ from scipy.stats import binomtest
 
 from benchmarks.simulated import Evenly, add_options, campaigns_of, run, summary, told, truth, write
 from unskew.methods import Unskew
+from unskew.models.team import Team
 
 FOLDS = 5
 OURS, ALL_DRAWN = "Unskew", "Unskew, all drawn"
@@ -39,7 +40,7 @@ def one(s, random, budget):
         method = last(s, random, kind, budget)
         everyone = method.everyone()
         found[name] = (truth(method, everyone, s), told(everyone.estimate()))
-    method = last(s, random, partial(Evenly, drawn=1.0), budget)
+    method = last(s, random, partial(Evenly, drawn=1.0, model=Team()), budget)
     return found, truth(method, method.everyone(), s), drawn_evenly(method)
 
 

@@ -46,8 +46,8 @@ def logistic():
 class Evenly(Unskew):
     """`Unskew` as it was before 0.4.0: one label in ten is drawn, and every row has the same chance."""
 
-    def __init__(self, *, drawn=0.1, random_state=None):
-        super().__init__(drawn=drawn, model=logistic(), random_state=random_state)
+    def __init__(self, *, drawn=0.1, model=None, random_state=None):
+        super().__init__(drawn=drawn, model=model or logistic(), random_state=random_state)
 
     def wrong(self, X):
         return np.full(X.shape[0], 0.5)

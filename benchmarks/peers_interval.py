@@ -15,7 +15,6 @@ Predictions for unlabelled rows are those for all rows of log and pool that were
 """
 
 import argparse
-from copy import copy
 from functools import partial
 from importlib.util import find_spec
 
@@ -64,8 +63,8 @@ def drawn_evenly(method):
     cross, apart = np.empty(len(rows)), np.empty((len(others), FOLDS))
     for k in range(FOLDS):
         kept[logged:] = fold != k
-        model = copy(known.model)
-        model.update(known.X[kept], known.y[kept], v[kept], choose=False)
+        model = Team(random_state=0).prepare(method.log_.X, method.log_.classes)
+        model.update(known.X[kept], known.y[kept], v[kept], choose=True)
         positive = expit(model.log_odds(X))
         wrong = np.where(says, 1.0 - positive, positive)
         cross[fold == k], apart[:, k] = wrong[rows[fold == k]], wrong[others]

@@ -49,7 +49,8 @@ def row(name, cells, floors):
     labels = np.median([reached(these) for these in cells.values()])
     ends = " | ".join(f"{end[way]:.2f}" for way in WAYS)
     heights = f"{excess['default']:.2f} | {excess['margin']:.2f} | {excess['default'] / excess['margin']:.2f}"
-    return f"| {name} | {ends} | {end['default'] / end['before']:.2f} | {labels:.0f} | {heights} |"
+    reach = f"{labels:.0f}" if np.isfinite(labels) else "never"
+    return f"| {name} | {ends} | {end['default'] / end['before']:.2f} | {reach} | {heights} |"
 
 
 def table(campaigns):

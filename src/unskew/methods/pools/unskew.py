@@ -14,9 +14,9 @@ from unskew.methods.rounds import SHARE
 class Unskew(Learner, PoolMethod):
     """Learn from every label so far, and ask for the labels that settle most of the doubtful signs.
 
-    The model is `BayesianLogistic`: an intercept, standardised and Fourier features, and a prior chosen by the evidence
-    (marginal likelihood) of the labels so far. Its posterior gives every row a margin with mean mu and standard
-    deviation s; s is large where the log has few labels.
+    The model is a `Team`: a Bayesian logistic regression and trees, weighted by how well each predicts the labels so far
+    without having seen them. Every row gets a margin with mean mu, by the team, and standard deviation s, by the
+    posterior of the logistic regression; s is large where the log has few labels.
 
     The value of a label is what it tells about all rows. It is the sum, over the rows of the pool, of the probability
     that the sign of the margin is wrong, times the share of the margin's variance that the label removes
@@ -44,7 +44,8 @@ class Unskew(Learner, PoolMethod):
         the largest threshold at which the model is expected to find as many.
     model : scikit-learn classifier, optional
         Learn with this classifier instead. A committee of copies of it (`BootstrapCommittee`) measures how sure it is,
-        and rows are chosen by |mu| / s. Its `fit` must take `sample_weight`.
+        and rows are chosen by |mu| / s. Its `fit` must take `sample_weight`. ``Team([classifier])`` adds it to the
+        team.
     random_state : int, Generator or None
 
     Examples

@@ -14,8 +14,8 @@ from unskew.methods.rounds import SHARE
 class Unskew(Learner, PoolMethod):
     """Learn from every label so far, and ask for the labels that settle most of the doubtful signs.
 
-    The model is a `Team`: a Bayesian logistic regression and trees, weighted by how well each predicts the labels so far
-    without having seen them. Every row gets a margin with mean mu, by the team, and standard deviation s, by the
+    The model is a `Team`: a Bayesian logistic regression and trees, weighted by how well each predicts labels that it
+    has not seen. Every row gets a margin with mean mu, by the team, and standard deviation s, by the
     posterior of the logistic regression; s is large where the log has few labels.
 
     The value of a label is what it tells about all rows. It is the sum, over the rows of the pool, of the probability

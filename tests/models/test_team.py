@@ -9,6 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
+from unskew import Unskew
 from unskew.errors import InputError
 from unskew.models import team as module
 from unskew.models.bayes import BayesianLogistic
@@ -201,8 +202,21 @@ def test_another_member_is_judged_like_the_rest():
     again.update(X, y, np.ones(300), choose=True)
     np.testing.assert_array_equal(team.log_odds(X), again.log_odds(X))
     assert np.abs(team.alone(2).log_odds(X)).max() <= np.log(301.0)
-    with pytest.raises(InputError, match="must take sample_weight in fit; KNeighborsClassifier does not"):
-        Team([KNeighborsClassifier()]).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("others", "says"),
+    [
+        ([KNeighborsClassifier()], "must take sample_weight in fit; KNeighborsClassifier does not"),
+        (LogisticRegression(), r"others must be a list of classifiers; got LogisticRegression\(\). Write Team\("),
+    ],
+)
+def test_what_cannot_be_a_member_is_refused_at_once(others, says):
+    X, y = drawn(line, 50)
+    with pytest.raises(InputError, match=says):
+        Team(others).fit(X, y)
+    with pytest.raises(InputError, match=says):
+        Unskew(model=Team(others))
 
 
 @pytest.mark.parametrize("columns", [4, 450])

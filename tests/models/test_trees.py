@@ -82,6 +82,14 @@ def test_many_labels_are_sampled(monkeypatch, sample):
     assert np.mean((found.out_of_bag > 0.0) == sample[1]) > 0.6
 
 
+def test_numbers_too_large_for_single_precision(sample):
+    """Trees see single precision only; a column of huge numbers is cut where it was."""
+    X, positive, v = sample
+    huge = np.column_stack([X[:, 0], 1e60 * X[:, 1]])
+    found = Trees(huge, positive, v, seed=0)
+    assert np.mean((found.log_odds(huge) > 0.0) == positive) > 0.95
+
+
 def test_one_label_of_each_class():
     found = Trees(np.array([[0.0], [1.0]]), np.array([True, False]), np.ones(2), seed=0)
     assert np.isfinite(found.out_of_bag).all()

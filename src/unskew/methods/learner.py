@@ -66,7 +66,9 @@ class Learner(Method):
     state_: Learned
 
     def _use(self, model: Any) -> None:
-        if model is not None:
+        if isinstance(model, Team):
+            model.check()
+        elif model is not None:
             check_classifier(model)
         self.model = model
 
@@ -142,7 +144,7 @@ class Learner(Method):
             return found
 
     def held_out(self, X: Rows, y: Floats) -> Floats:
-        """Log-odds without the row's own label: in closed form for `BayesianLogistic`, by cross-fitting otherwise."""
+        """Log-odds without the row's own label: in closed form, from trees that have not seen it, or by cross-fitting."""
         with one_thread():
             found: Floats = self.state_.model.held_out(X, y, self.weights(self.state_))
             return found

@@ -11,6 +11,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from unskew.errors import InputError
 from unskew.models.bayes import BayesianLogistic, as_set
 from unskew.models.belief import Belief
 from unskew.models.classifiers import check_classifier, fit_weighted, margins, seeded
@@ -107,9 +108,18 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         self._start(X, classes, None)
         return self
 
-    def _start(self, X: Rows, classes: NDArray[Any], v: Floats | None) -> None:
+    def check(self) -> Self:
+        """The team itself, if its other members are classifiers that can be members."""
+        if not isinstance(self.others, Sequence):
+            raise InputError(
+                f"others must be a list of classifiers; got {self.others!r:.60}. Write Team([classifier])."
+            )
         for other in self.others:
             check_classifier(other)
+        return self
+
+    def _start(self, X: Rows, classes: NDArray[Any], v: Floats | None) -> None:
+        self.check()
         rng = np.random.default_rng(self.random_state)
         logistic = BayesianLogistic(random_state=rng).prepare(X, classes, v)
         self._seed = int(rng.integers(2**31))

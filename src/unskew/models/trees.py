@@ -48,7 +48,7 @@ class Trees:
     """
 
     def __init__(self, X: Floats, positive: Any, v: Floats, *, seed: int) -> None:
-        rows, target = X.astype(np.float32), np.asarray(positive, dtype=np.float64)
+        rows, target = _single(X), np.asarray(positive, dtype=np.float64)
         n, d = X.shape
         said, voters = np.zeros(n), np.zeros(n)
         self.trees: Sequence[Any] = [
@@ -59,7 +59,7 @@ class Trees:
 
     def log_odds(self, X: Floats) -> Floats:
         """The log-odds of the positive class for every row."""
-        rows = X.astype(np.float32)
+        rows = _single(X)
         return softened(sum(tree.predict(rows)[:, 0] for tree in self.trees) / TREES, TREES)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -67,6 +67,12 @@ class Trees:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, trees=[_of_parts(*parts) for parts in state["trees"]])
+
+
+def _single(X: Floats) -> Any:
+    """Rows in single precision, which is all that trees see of them; larger numbers become the largest there is."""
+    largest = np.finfo(np.float32).max
+    return np.clip(X, -largest, largest).astype(np.float32)
 
 
 def _parts(tree: Any) -> tuple[Any, Any, dict[str, Any]]:

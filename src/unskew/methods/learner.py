@@ -144,7 +144,7 @@ class Learner(Method):
             return found
 
     def held_out(self, X: Rows, y: Floats) -> Floats:
-        """Log-odds without the row's own label: in closed form, from trees that have not seen it, or by cross-fitting."""
+        """Log-odds without the row's own label: in closed form, by trees that have not seen it, or by cross-fitting."""
         with one_thread():
             found: Floats = self.state_.model.held_out(X, y, self.weights(self.state_))
             return found

@@ -28,8 +28,8 @@ ENOUGH = 10
 """With fewer labels, the logistic regression is alone."""
 
 FIRST, PULL = 0.8, 4.0
-"""Before the labels have told, the logistic regression has this weight and the others share the rest; a squared
-distance from these weights costs as much as so many units of log loss."""
+"""As long as labels are few, the logistic regression has about the first weight, and the others share the rest. PULL is
+the price, in units of log loss, of a squared distance of 1 from there."""
 
 NO_WEIGHT = 0.01
 """A smaller weight counts as 0."""

@@ -107,11 +107,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows alone."""
-        rows, labels, v = training_rows(self, X, y, sample_weight, first=True)
-        check_usable(rows)
-        check_some_weight(v)
-        classes = two_classes(labels[v > 0.0])
-        rows, sign, v = as_set(rows, np.where(labels == classes[1], 1.0, -1.0), v)
+        rows, sign, v, classes = labelled_set(self, X, y, sample_weight)
         features = self._features(rows, v)
         prior, found = _learned(features, Prior(), None, rows, sign, v, choose=True)
         self.classes_, self.features_, self.prior_, self.posterior_ = classes, features, prior, found
@@ -240,10 +236,21 @@ def _means(log_odds: Floats, variance: Some) -> Floats:
     return np.asarray(log_odds * np.sqrt(1.0 + np.pi / 8.0 * variance))
 
 
-def as_set(X: Rows, y: Floats, v: Floats) -> tuple[Rows, Floats, Floats]:
+def labelled_set(
+    model: Any, X: Any, y: Any, sample_weight: ArrayLike | None
+) -> tuple[Rows, Floats, Floats, NDArray[Any]]:
+    """What a model is to be fitted to, checked: a weighted set of rows, their labels in {-1, +1}, and the classes."""
+    rows, labels, v = training_rows(model, X, y, sample_weight, first=True)
+    check_usable(rows)
+    check_some_weight(v)
+    classes = two_classes(labels[v > 0.0])
+    return *_as_set(rows, np.where(labels == classes[1], 1.0, -1.0), v), classes
+
+
+def _as_set(X: Rows, y: Floats, v: Floats) -> tuple[Rows, Floats, Floats]:
     """The rows as a weighted set: distinct (x, y) of positive weight in a fixed order, with their weights summed.
 
-    >>> X, y, v = as_set(np.array([[3.0], [1.0], [3.0], [2.0]]), np.ones(4), np.array([1.0, 1.0, 4.0, 0.0]))
+    >>> X, y, v = _as_set(np.array([[3.0], [1.0], [3.0], [2.0]]), np.ones(4), np.array([1.0, 1.0, 4.0, 0.0]))
     >>> sorted(zip(X[:, 0].tolist(), v.tolist()))
     [(1.0, 1.0), (3.0, 5.0)]
     """

@@ -91,7 +91,8 @@ class Features:
         return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
 
     def _with_indicators(self, rows: Floats) -> Floats:
-        return np.column_stack([rows, *(rows[:, j, None] == values for j, values in self._codes)])
+        marks = [rows[:, j, None] == values for j, values in self._codes]
+        return np.column_stack([rows, *marks]) if marks else rows
 
 
 def _codes(rows: Floats, few: int) -> list[tuple[int, Floats]]:

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unskew.errors import InputError
-from unskew.models.bayes import BayesianLogistic, as_set
+from unskew.models.bayes import BayesianLogistic, labelled_set
 from unskew.models.belief import Belief
 from unskew.models.classifiers import check_classifier, fit_weighted, margins, seeded
 from unskew.models.cross_fitting import cross_fitted_margins
-from unskew.models.inputs import check_some_weight, check_usable, of_blocks, training_rows, two_classes
+from unskew.models.inputs import of_blocks
 from unskew.models.trees import Trees
 from unskew.rows import Floats, Ints, Rows, take
 
@@ -35,7 +35,7 @@ NO_WEIGHT = 0.01
 """A smaller weight counts as 0."""
 
 WORTH = 0.5
-"""A member without which the log loss is not larger by this much gets no weight."""
+"""A member gets no weight unless the log loss without it would be larger by this much."""
 
 FOLDS = 5
 
@@ -54,7 +54,7 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     member gets no weight if the log loss (the sum over labels) without it is larger by less than half a unit. So if the
     truth is linear, the trees are left out, and cost nothing more when the team predicts.
 
-    How sure the team is of its margins, and how they move together, is what the logistic regression says about its own.
+    How sure the team is of its margins, and how they move together, comes from the logistic regression.
 
     Parameters
     ----------
@@ -91,11 +91,7 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows alone."""
-        rows, labels, v = training_rows(self, X, y, sample_weight, first=True)
-        check_usable(rows)
-        check_some_weight(v)
-        classes = two_classes(labels[v > 0.0])
-        rows, sign, v = as_set(rows, np.where(labels == classes[1], 1.0, -1.0), v)
+        rows, sign, v, classes = labelled_set(self, X, y, sample_weight)
         twin = copy(self)  # if this fails, the team stays as it was
         twin._start(rows, classes, v)
         twin.update(rows, sign, v, choose=True)

@@ -96,14 +96,6 @@ def test_onnx_agrees_with_trees_of_one_leaf() -> None:
     agree(to_onnx(pipeline), pipeline, frame)
 
 
-def test_onnx_agrees_with_a_team_in_which_nobody_has_any_weight() -> None:
-    pipeline, model = team(steps=False)
-    model.weights_ = np.zeros(2)
-    written, frame = to_onnx(pipeline), people(10, 5)
-    label, probabilities = run_onnx(written, pipeline, frame)
-    assert set(label) == {"yes"} and (probabilities == 0.5).all()
-
-
 def test_a_team_with_further_members_is_not_written() -> None:
     pipeline, _ = team(steps=False)
     frame = people(100, 6)

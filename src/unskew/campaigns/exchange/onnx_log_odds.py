@@ -25,10 +25,10 @@ def log_odds(X: Any, model: Team | BayesianLogistic) -> Any:
     if isinstance(model, BayesianLogistic):
         return _logistic(_columns(X, model.features_), model)
     columns = _columns(X, model.members_[0].features_)
-    members = [(member, a) for member, a in zip(model.members_, model.weights_, strict=True) if a]
     parts = [
         ops.OnnxMul(_of(member, columns), np.array([a]), **VERSION)
-        for member, a in members or [(model.members_[0], 0.0)]  # if nobody has any weight, both classes are as likely
+        for member, a in zip(model.members_, model.weights_, strict=True)
+        if a
     ]
     return ops.OnnxSum(*parts, **VERSION)
 
@@ -118,7 +118,7 @@ def _trees(columns: Any, trees: Sequence[Any]) -> Any:
 
 
 def _rounded_down(thresholds: Floats) -> Any:
-    """Thresholds in single precision: a row, which is so too, is below the one if and only if it is below the other.
+    """Thresholds in single precision, for rows in single precision: the same rows are below them as before.
 
     >>> _rounded_down(np.array([0.1, 0.5])).tolist()
     [0.09999999403953552, 0.5]

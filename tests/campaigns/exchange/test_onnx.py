@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
 
-from onnx_runs import agree, run_onnx
+from onnx_runs import agree
 from unskew.campaigns.exchange.onnx import NotConvertible, to_onnx
 from unskew.campaigns.tables.encoding import encoder, features
 from unskew.models.bayes import BayesianLogistic

@@ -16,6 +16,7 @@ from unskew.errors import InputError
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
+Keys: TypeAlias = NDArray[np.uint64]
 Rows: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
 LARGEST_FEATURE = 1e100

@@ -1,9 +1,19 @@
 """A pool in memory: an array, sparse rows, or a frame."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, TypeVar
 
-from unskew.pools.interface import Pool
-from unskew.rows import Rows, is_frame
+import joblib
+import numpy as np
+
+from unskew.pools.interface import Block, Pool
+from unskew.rows import Ints, Rows, is_frame, take
+
+T = TypeVar("T")
+
+BLOCK = 20_000
+"""Rows of a block."""
 
 
 class MemoryPool(Pool):
@@ -18,10 +28,11 @@ class MemoryPool(Pool):
 
     Examples
     --------
-    >>> import numpy as np
     >>> pool = MemoryPool(np.eye(3))
     >>> len(pool), pool.features(np.array([2])).tolist()
     (3, [[0.0, 0.0, 1.0]])
+    >>> pool.scan(lambda block: len(block.places), int.__add__)
+    3
     """
 
     def __init__(self, X: Rows, given: Any = None) -> None:
@@ -32,10 +43,24 @@ class MemoryPool(Pool):
 
     @property
     def X(self) -> Rows:
+        """The features of every row."""
         return self._X
+
+    def features(self, positions: Ints) -> Rows:
+        return take(self.X, positions)
 
     def values(self, position: int) -> Any:
         if not is_frame(self._given):
-            return super().values(position)
+            row = self.X[[position]]
+            return row.toarray()[0] if hasattr(row, "toarray") else row[0]
         polars = hasattr(self._given, "row")
         return self._given.row(position, named=True) if polars else self._given.iloc[position].to_dict()
+
+    def scan(self, visit: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
+        X, n = self.X, len(self)
+        places = (np.arange(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
+        blocks = (Block(some, self.keys(some), X[some[0] : some[-1] + 1]) for some in places)
+        # Threads, since the loops of a look run without Python's lock, and nothing is copied
+        with joblib.Parallel(joblib.cpu_count(), prefer="threads", return_as="generator_unordered") as parallel:
+            found: T = reduce(merge, parallel(joblib.delayed(visit)(block) for block in blocks))
+            return found

@@ -16,7 +16,7 @@ from unskew.campaigns.tables.encoding import encoder, features, from_plain
 from unskew.campaigns.tables.files import label_texts
 from unskew.campaigns.tables.parquet import check_parquet
 from unskew.data import LoggedData
-from unskew.pools import Pool
+from unskew.pools import MemoryPool
 from unskew.rows import Rows, as_rows
 from unskew.sampling.density_ratio import FITTED_ROWS, density_ratio
 from unskew.sampling.policies import Policy
@@ -26,26 +26,26 @@ CHUNK = 100_000
 """The number of rows of the pool that are turned into features at a time."""
 
 
-class LazyPool(Pool):
+class LazyPool(MemoryPool):
     """A pool whose features are loaded when they are first needed. Predictions do not need them."""
 
     def __init__(self, rows: int, load: Callable[[], Rows] | None = None) -> None:
         self._rows, self._load = rows, load
-        self._X: Rows | None = None
+        self._given = None
 
     def __len__(self) -> int:
         return self._rows
 
     @property
     def X(self) -> Rows:
-        if self._X is None:
+        if not hasattr(self, "_X"):
             assert self._load is not None, "a method from the cache is given its pool before it is used"
             self._X = self._load()
         return self._X
 
     def __getstate__(self) -> dict[str, Any]:
         """What is cached of it: its length alone."""
-        return {"_rows": self._rows, "_load": None, "_X": None}
+        return {"_rows": self._rows, "_load": None, "_given": None}
 
 
 class Prepared:

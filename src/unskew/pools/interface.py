@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from unskew.pools.scanning import Progress
 from unskew.rows import Ints, Keys, Rows
 
 T = TypeVar("T")
@@ -23,6 +24,9 @@ class Block(NamedTuple):
 
 class Pool(ABC):
     """Rows that can be asked for."""
+
+    progress: Progress | None = None
+    """Is told during a scan how many rows have been looked at, and how many there are: to show a bar."""
 
     @abstractmethod
     def __len__(self) -> int:

@@ -42,7 +42,7 @@ def read_file(path: Path, *, most: int) -> bytes:
     """
     regular_file(path)
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
+        with open(path, "rb", opener=without_waiting) as file:
             before = os.fstat(file.fileno())
             if before.st_size > most:
                 raise InputError(
@@ -57,7 +57,7 @@ def read_file(path: Path, *, most: int) -> bytes:
     return content
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def without_waiting(path: str, flags: int) -> int:
     """Open a file that may have become a pipe in the meantime, without waiting for somebody to write to it."""
     return os.open(path, flags | os.O_NONBLOCK)
 

@@ -99,34 +99,17 @@ def _below(node, bits, row):
 
 
 @_jit
-def gauge(
-    X,
-    column,
-    code,
-    mean,
-    scale,
-    turns,
-    sketch,
-    stake,
-    rest,
-    weights,
-    trees,
-    total,
-    F,
-    u,
-    seen,
-    at_stake,
-    log_odds,
-    score,
-):
+def gauge(X, recipe, turns, sketch, stake, rest, weights, trees, total, scratch, log_odds, score):
     """Fill the log-odds of each row, and what its label would settle.
 
-    Feature j is a column, or if code[j] is a number, whether the column is that number; mean and scale standardise it.
+    By the recipe, feature j is a column, or if code[j] is a number, whether the column is that number; mean and scale
+    standardise it.
     In F, a row of ones comes first, then these features, then the cosines of the angles that `turns` makes of them,
     then the sines. The first row of `sketch` makes the margin of them all, the others the coordinates u. M is diagonal
     in these, with entries `stake`. `rest` is for what the sketch leaves out: the variance is a line of |u|^2, and u'Mu
     has a constant added. `weights` are those of this margin and of the trees, of which each says its share of `total`.
     """
+    (column, code, mean, scale), (F, u, seen, at_stake) = recipe, scratch
     n, d, angles = X.shape[0], column.shape[0], turns.shape[0]
     plain, sines = turns.shape[1] * ROWS, (turns.shape[1] + angles) * ROWS
     for first in range(0, n, ROWS):

@@ -71,18 +71,18 @@ class Screen:
         from unskew import _look  # compiled loops take a moment to import
 
         X = np.require(X, np.float64, ["C", "W"])  # other arrays would be compiled for once more
-        turns, sketch = self._products
         log_odds, score, total = np.empty(len(X)), np.empty(len(X)), np.empty(len(X))
-        count = 0
+        trees = 0
         if self._trees is not None:
             single, said = np.empty(X.shape[1] * _look.FELLOWS, dtype=np.float32), np.empty(_look.FELLOWS)
             _look.votes(X, *self._trees, single.view(np.int32), single, said, total)
-            count = len(self._trees[0]) - 1
-        F = np.zeros(sketch.shape[1] * _look.ROWS, dtype=np.float32)
+            trees = len(self._trees[0]) - 1
+        coordinates, features = self._products[1].shape
+        F = np.zeros(features * _look.ROWS, dtype=np.float32)
         F[: _look.ROWS] = 1.0
-        u = np.empty(len(sketch) * _look.ROWS, dtype=np.float32)
-        sums = np.empty((2, _look.ROWS))
-        _look.gauge(X, *self._recipe, turns, sketch, *self._sketch, count, total, F, u, *sums, log_odds, score)
+        u, sums = np.empty(coordinates * _look.ROWS, dtype=np.float32), np.empty((2, _look.ROWS))
+        scratch = (F, u, *sums)
+        _look.gauge(X, self._recipe, *self._products, *self._sketch, trees, total, scratch, log_odds, score)
         return log_odds, score
 
 

@@ -179,10 +179,7 @@ class Fitting:
 
     def predict(self, answered: Sequence[Row], frame: pl.DataFrame) -> pl.DataFrame:
         """The class of every row and the probability of the positive class, with the id if there is one."""
-        model, named = self.pipeline(answered), self.settings.id
-        columns = [frame[named]] if named in frame.columns else []
-        labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)
-        return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
+        return predicted(self.pipeline(answered), self.settings.id, frame)
 
     def estimates(self, asked: Snapshot) -> tuple[PopulationEstimate | None, tuple[PopulationEstimate, ...]]:
         """The error of the model after these answers, and the other measures that the campaign follows.
@@ -235,6 +232,13 @@ class Fitting:
                 member.alone.decide()  # if a recall is wanted, each has its own threshold
                 found.append((member, replace(member.alone.everyone(), design=design_of(method, asked))))
         return found
+
+
+def predicted(model: Pipeline, id: str | None, frame: pl.DataFrame) -> pl.DataFrame:
+    """The class of every row and the probability of the positive class, with the id if there is one."""
+    columns = [frame[id]] if id in frame.columns else []
+    labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)
+    return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
 
 
 def design_of(method: PoolMethod, asked: Snapshot) -> Design:

@@ -4,7 +4,8 @@ import numpy as np
 
 from unskew.estimation.design import Design, Picked, StreamDesign
 from unskew.estimation.everyone import Everyone
-from unskew.sampling.draws import doubt, exponentials, race, spread, stand_for
+from unskew.hashing import exponentials
+from unskew.sampling.draws import doubt, race, spread, stand_for
 
 NONE = np.zeros(0, dtype=np.int64)
 NO_LOG = np.zeros(0, dtype=bool), np.zeros(0)

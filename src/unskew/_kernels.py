@@ -271,3 +271,15 @@ def keys_csr(bits, indices, indptr, salt, key):
             if bits[j] << np.uint64(1) != np.uint64(0):
                 total += _mix(bits[j] ^ salt[np.uint64(indices[j])])
         key[i] += total
+
+
+@_jit
+def hash_texts(content, lengths, key):
+    """A 64-bit hash of each text; their bytes follow one another in `content` (FNV-1a, then the bits mixed)."""
+    at = 0
+    for i in range(lengths.shape[0]):
+        bits = np.uint64(0xCBF29CE484222325)
+        for j in range(at, at + lengths[i]):
+            bits = (bits ^ np.uint64(content[j])) * np.uint64(0x100000001B3)
+        at += lengths[i]
+        key[i] = _mix(bits)

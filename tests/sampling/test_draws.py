@@ -5,7 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from unskew.sampling.draws import doubt, exponentials, race, spread, stand_for
+from unskew.hashing import exponentials
+from unskew.sampling.draws import doubt, race, spread, stand_for
 
 W = np.array([0.4, 0.25, 0.15, 0.1, 0.07, 0.03])
 

@@ -13,12 +13,13 @@ from unskew.errors import InputError
 from unskew.estimation.calibration import Calibration
 from unskew.estimation.design import Design
 from unskew.estimation.planning import Needed, Widths
+from unskew.hashing import exponentials
 from unskew.methods.loop import Method, Observed, as_log
 from unskew.methods.rounds import SHARE, Asked, PoolRound, checked_share
 from unskew.pools import MemoryPool, Pool
 from unskew.rows import Floats, Ints, Rows, stack
 from unskew.sampling.density_ratio import against_pool
-from unskew.sampling.draws import doubt, exponentials, race, spread
+from unskew.sampling.draws import doubt, race, spread
 from unskew.sampling.policies import Policy
 from unskew.sampling.propensity import read_off
 

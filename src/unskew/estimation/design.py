@@ -9,15 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from unskew.errors import InputError
+from unskew.estimation.counts import checked_counts, mean_of
 from unskew.rows import Bools, Floats, Ints
 
 
 class Picked(NamedTuple):
     """The rows that a round on a pool picked: positions of the chosen rows, and of those drawn from the rest.
 
-    Both hold answered rows only. `chosen_lost` and `drawn_lost` are the numbers of rows that were asked for but have no
-    answer: they were skipped, or are not answered yet. Whether a row is lost must not depend on its label. Then the
-    answered rows of a round can stand for all the rows it asked for.
+    They are positions among the rows that are held (`Design.counts`), and both hold answered rows only. `chosen_lost`
+    and `drawn_lost` are the numbers of rows that were asked for but have no answer: they were skipped, or are not
+    answered yet. Whether a row is lost must not depend on its label. Then the answered rows of a round can stand for
+    all the rows it asked for.
     """
 
     chosen: Ints
@@ -99,16 +101,24 @@ def _stands(answered: list[Ints], lost: list[int]) -> list[StandIn]:
 class Design:
     """The sampling design: m log rows with `z` and `q0`, then n pool rows labelled in `rounds`.
 
+    A large pool is held as a sample. Each labelled row stands for itself, and the others together stand for all rows
+    without a label.
+
     >>> picked = Picked(np.array([3]), np.array([0]), np.array([3.0]))
     >>> design = Design(np.array([True, False]), np.array([0.5, 0.5]), 4, (picked,))
     >>> design.labelled.tolist(), design.rest.tolist()
     ([True, False, True, False, False, True], [3])
+    >>> large = Design(design.z, design.q0, 1000, (picked,), counts=np.array([1.0, 499.0, 499.0, 1.0]))
+    >>> large.held, large.n, large.rest.tolist()
+    (4, 1000, [999])
     """
 
     z: Bools
     q0: Floats
     n: int = 0
     rounds: tuple[Picked, ...] = ()
+    counts: Floats | None = field(default=None, kw_only=True)
+    """The number of rows of the pool that each held row stands for. None: all n rows are held."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "z", np.asarray(self.z, dtype=bool))
@@ -120,12 +130,29 @@ class Design:
         asked = np.concatenate([*(np.concatenate(r[:2]) for r in self.rounds), np.zeros(0, dtype=np.int64)])
         if len(np.unique(asked)) != len(asked):
             raise InputError("a pool row can be labelled once; got a position twice. Use positions in the whole pool.")
-        if len(asked) and not 0 <= asked.min() <= asked.max() < self.n:
-            raise InputError(f"positions must be in 0 to {self.n - 1}; got {asked.min()} to {asked.max()}. Check n.")
+        if self.counts is not None:
+            object.__setattr__(self, "counts", checked_counts(self.counts, self.n))
+        if len(asked) and not 0 <= asked.min() <= asked.max() < self.held:
+            raise InputError(f"positions must be in 0 to {self.held - 1}; got {asked.min()} to {asked.max()}. Check n.")
+        if self.counts is not None and (many := asked[self.counts[asked] != 1.0]).size:
+            raise InputError(
+                f"a labelled row stands for itself alone; got {self.counts[many[0]]} in counts at row {many[0]}. "
+                "Set it to 1, and let the rows without a label stand for the others."
+            )
 
     @property
     def m(self) -> int:
         return len(self.z)
+
+    @property
+    def held(self) -> int:
+        """The number of rows of the pool that arrays hold: all n of them, or a sample that stands for them."""
+        return self.n if self.counts is None else len(self.counts)
+
+    @cached_property
+    def all_counts(self) -> Floats | None:
+        """The number of rows that each row of log and pool stands for; None if every row is held."""
+        return None if self.counts is None else np.concatenate([np.ones(self.m), self.counts])
 
     @property
     def log(self) -> Revealed:
@@ -133,8 +160,8 @@ class Design:
 
     @cached_property
     def labelled(self) -> Bools:
-        """Which of the m + n rows have a label."""
-        mask = np.zeros(self.m + self.n, dtype=bool)
+        """Which of the rows of log and pool have a label."""
+        mask = np.zeros(self.m + self.held, dtype=bool)
         mask[: self.m] = self.z
         for r in self.rounds:
             mask[self.m + np.concatenate(r[:2])] = True
@@ -218,7 +245,7 @@ class Design:
         """
         if self.complete:
             return np.full(self.n, 1.0 / self.n)
-        w = np.zeros(self.n)
+        w = np.zeros(self.held)
         shares = self.round_shares(even)
         after = shares.sum()  # the share of T_k, T_k+1, ...
         for k, (r, share, (chosen, drawn)) in enumerate(zip(self.rounds, shares, self.standing(), strict=True)):
@@ -237,7 +264,7 @@ class Design:
             return 0.0
         a = np.array([len(r.drawn) for r in self.rounds])
         worth = float((a / np.maximum(self.spreads(even), 1e-300)).sum())
-        share = float(expected.mean()) / even if self.n else 1.0
+        share = mean_of(expected, self.counts) / even if self.n else 1.0
         return share / worth / self.n**2 if worth > 0.0 else math.inf
 
     def moments(self, x: Floats, expected: Expected, even: float) -> Moments:
@@ -264,7 +291,7 @@ class Design:
 
     def of_rows(self, expected: Floats) -> float:
         """The variance that is left if every label of the pool is known, because the pool itself is a sample."""
-        return float(expected.mean()) / self.n if self.n else 0.0
+        return mean_of(expected, self.counts) / self.n if self.n else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,6 +311,8 @@ class StreamDesign(Design):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.counts is not None:
+            raise InputError(f"a stream holds each of its {self.n} rows; got counts. Leave them out.")
         object.__setattr__(self, "asked", np.asarray(self.asked, dtype=bool))
         object.__setattr__(self, "p", np.asarray(self.p, dtype=np.float64))
         if not self.asked.shape == self.p.shape == (self.n,):

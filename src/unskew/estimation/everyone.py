@@ -18,6 +18,7 @@ from unskew.data import LoggedData
 from unskew.errors import EmptyMeasure, InputError, unknown
 from unskew.estimation.calibration import Calibration
 from unskew.estimation.costs import EQUAL, LEAST, Costs
+from unskew.estimation.counts import mean_of
 from unskew.estimation.design import Design
 from unskew.estimation.measures import MEASURES, Ratio, Smooth, cost, difference, restricted
 from unskew.estimation.population import Log, PopulationEstimate, Side, population
@@ -193,8 +194,9 @@ class Everyone:
             group=group,
         )
         share = found.log_share or 0.0
-        used = np.repeat([share > 0.0, share < 1.0], [self.design.m, self.design.n])
-        flagged = float(np.mean((self.margin - shift)[used if group is None else used & group] >= 0.0))
+        used, counts = np.repeat([share > 0.0, share < 1.0], [self.design.m, self.design.held]), self.design.all_counts
+        used = used if group is None else used & group
+        flagged = mean_of((self.margin - shift)[used] >= 0.0, None if counts is None else counts[used])
         return replace(found, flagged=flagged, threshold=float(expit(shift)))
 
     def costs_for(self, recall: float) -> Costs:
@@ -209,8 +211,10 @@ class Everyone:
         >>> [round(everyone.costs_for(recall).threshold, 2) for recall in (0.5, 0.85, 0.95)]
         [0.73, 0.5, 0.27]
         """
-        margin = np.sort(self.margin[self.design.m :] if self.design.n else self.margin)[::-1]
-        found = np.cumsum(self.calibration.positive(margin))
+        margin, counts = self.margin[self.design.m :] if self.design.n else self.margin, self.design.counts
+        order = np.argsort(margin, kind="stable")[::-1]
+        margin = margin[order]
+        found = np.cumsum(self.calibration.positive(margin) * (1.0 if counts is None else counts[order]))
         last = margin[min(int(np.searchsorted(found, recall * found[-1])), len(margin) - 1)]
         t = float(np.clip(expit(last - A_HAIR), LEAST, 1.0 - LEAST))
         return Costs(false_positive=t, false_negative=1.0 - t)
@@ -242,7 +246,7 @@ class Everyone:
 
 def _check_rows(design: Design, margin: Floats, y: Floats) -> None:
     """Whether there is a finite margin for every row and a usable label for every labelled one."""
-    rows = design.m + design.n
+    rows = design.m + design.held
     if not margin.shape == y.shape == (rows,):
         raise InputError(
             f"margin and y must have one value for each of the {rows} rows of log and pool; got shapes {margin.shape}, "

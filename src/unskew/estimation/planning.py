@@ -13,7 +13,7 @@ from unskew.estimation.everyone import Everyone
 from unskew.estimation.measures import error, measured
 from unskew.estimation.population import LOG_AT_MOST, PopulationEstimate
 from unskew.estimation.sample import Sample
-from unskew.rows import Floats
+from unskew.rows import Floats, Ints
 from unskew.sampling.draws import EVENLY, doubt, spread
 
 WIDTHS = (0.02, 0.01)
@@ -42,10 +42,11 @@ class Ahead(NamedTuple):
     needed: tuple[Needed, ...]
 
 
-def worth_of_draws(wrong: Floats, n: int) -> tuple[Floats, Floats]:
+def worth_of_draws(wrong: Floats, n: int, counts: Floats | None = None) -> tuple[Floats, Floats]:
     """Some numbers of next labels, and for each what a draw among them adds to 1 / variance on average: n^2 / spread.
 
-    `wrong` is the chance that the model is wrong, at each row without a label. Rows get their labels about as in a race
+    `wrong` is the chance that the model is wrong, at each row without a label, and `counts` is the number of such rows
+    that each stands for (`unskew.estimation.counts`). Rows get their labels about as in a race
     (`unskew.sampling.draws`): at time t, row i is still without one with chance exp(-t w_i). The fewer rows are left,
     the smaller is the spread of a draw.
 
@@ -53,20 +54,43 @@ def worth_of_draws(wrong: Floats, n: int) -> tuple[Floats, Floats]:
     >>> np.interp([0, 150, 299], labels, worth).round().tolist()                  # 4 n / (rows left) for even draws
     [4.0, 8.0, 1204.0]
     """
-    left = len(wrong)
+    left = len(wrong) if counts is None else round(counts.sum())
     if not left:
         return np.zeros(1), np.zeros(1)
     cuts = np.linspace(0, left, min(left, SLICES) + 1).astype(np.int64)
     each = np.diff(cuts)
-    e = np.add.reduceat(np.sort(wrong), cuts[:-1]) / each
+    e = _slices(wrong, cuts, counts) / each
     w = doubt(e) * len(e)
     last = np.log(left + 1.0) / EVENLY  # by then, not even one row is left
     stay = each * np.exp(-np.outer(np.expm1(np.linspace(0.0, np.log1p(last), 200)), w))
     labels = left - stay.sum(axis=1)
     root = 1.0 / np.sqrt(np.maximum((stay @ w) * (stay @ (e * (1.0 - e) / w)), 1e-100))
     added = np.cumsum(np.diff(labels) * root[1:] * root[:-1])  # exact where the spread is a square of the rows left
-    now = n**2 / max(spread(wrong, doubt(wrong)), 1e-300)
+    now = n**2 / max(_spread(wrong, counts), 1e-300)
     return labels, now * np.append(1.0, added / labels[1:] / root[0] ** 2)
+
+
+def _slices(wrong: Floats, cuts: Ints, counts: Floats | None) -> Floats:
+    """The sum of each slice of the rows in order, where the slices are cut after these numbers of rows.
+
+    >>> _slices(np.array([0.5, 0.1]), np.array([0, 2, 4]), np.array([3.0, 1.0])).tolist()       # 0.1, 0.5, 0.5, 0.5
+    [0.6, 1.0]
+    """
+    if counts is None:
+        return np.asarray(np.add.reduceat(np.sort(wrong), cuts[:-1]))
+    order = np.argsort(wrong, kind="stable")
+    rows, total = (np.cumsum(np.append(0.0, x[order])) for x in (counts, counts * wrong))
+    return np.diff(np.interp(cuts, rows, total))
+
+
+def _spread(wrong: Floats, counts: Floats | None) -> float:
+    """The spread of a draw in proportion to doubt among these rows (`unskew.sampling.draws.spread`)."""
+    if counts is None:
+        return spread(wrong, doubt(wrong))
+    variance, every = wrong * (1.0 - wrong), counts.sum()
+    total = float((counts * np.sqrt(variance)).sum())
+    w = (1.0 - EVENLY) * np.sqrt(variance) / max(total, 1e-300) + EVENLY / every
+    return float((counts * variance / w).sum())
 
 
 class Widths:
@@ -109,9 +133,11 @@ class Widths:
         self._worse = shown.draw.variance / draw if 0.0 < draw < math.inf else 1.0
         unlabelled = ~design.labelled[design.m :]
         wrong = everyone.calibration.wrong(everyone.margin[design.m :][unlabelled], shift)
-        self._unlabelled, self._of_rows = len(wrong), self._sample.of_rows(self._slopes)
-        self.left = len(wrong) - sum(r.chosen_lost + r.drawn_lost for r in design.rounds)
-        self._worth = worth_of_draws(wrong, design.n)
+        counts = None if design.counts is None else design.counts[unlabelled]
+        self._unlabelled = design.n - int(np.count_nonzero(~unlabelled))
+        self._of_rows = self._sample.of_rows(self._slopes)
+        self.left = self._unlabelled - sum(r.chosen_lost + r.drawn_lost for r in design.rounds)
+        self._worth = worth_of_draws(wrong, design.n, counts)
 
     @cached_property
     def now(self) -> PopulationEstimate | None:

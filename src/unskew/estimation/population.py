@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
+from unskew.estimation.counts import mean_of, variance_of
 from unskew.estimation.design import Design
 from unskew.estimation.measures import Measured, Ratio, Slopes, Smooth, measured, slopes_at
 from unskew.estimation.sample import Sample, Spread
@@ -213,7 +214,7 @@ def population(
     (value, low, high), variance = side(c)
     masses = sample.masses(c)
     _, slopes = _at(sample, what, name, c)
-    used = np.repeat([c[0] > 0.0, c[1] > 0.0], [design.m, design.n])
+    used = np.repeat([c[0] > 0.0, c[1] > 0.0], [design.m, design.held])
     plus, minus = masses if group is None else (masses.plus[group], masses.minus[group])
     return PopulationEstimate(
         value,
@@ -324,7 +325,7 @@ def _worth(sample: Sample, slopes: Slopes, c: tuple[float, float], variance: flo
     """The number of evenly drawn labels that would leave the same variance."""
     design, delta = sample.design, slopes.plus - slopes.minus
     rows = sample.p * slopes.plus + (1.0 - sample.p) * slopes.minus
-    one = float((sample.doubt * delta**2).mean() + rows.var())
+    one = mean_of(sample.doubt * delta**2, design.all_counts) + variance_of(rows, design.all_counts)
     of_labels = variance - sample.spread(slopes, c).rows
     most = float(design.m + design.n)
     return min(one / of_labels, most) if of_labels > 0.0 else most

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unskew.estimation.counts import mean_of, variance_of, variance_of_total
 from unskew.estimation.design import Design, Expected, Moments
 from unskew.estimation.measures import Masses, Slopes
 from unskew.rows import Floats
@@ -34,9 +35,9 @@ class Sample:
     ----------
     design : Design
         How the labels came about.
-    p : array of length m + n
+    p : array, one value for each row of log and pool that is held
         The probability of label +1 at every row, without the row's own label.
-    y : array of length m + n
+    y : array, one value for each of these rows
         +1.0 or -1.0 where labelled.
     """
 
@@ -44,15 +45,16 @@ class Sample:
         self.design, self.p, m = design, p, design.m
         self.residual = np.where(design.labelled, (y > 0.0) - p, 0.0)
         self.doubt = p * (1.0 - p)
-        self.even = max(float(self.doubt[m:].mean()), 1e-12) if design.n else 0.25
+        self.even = max(mean_of(self.doubt[m:], design.counts), 1e-12) if design.n else 0.25
         self.importance = design.z / design.q0
         self.masses = cache(self._masses)
-        self.pool_weights = design.pool_weights(self.even) if design.measures_pool else np.zeros(design.n)
+        self.pool_weights = design.pool_weights(self.even) if design.measures_pool else np.zeros(design.held)
 
     def _masses(self, c: tuple[float, float]) -> Masses:
         """The mass of each label at every row where log and draw count c_0 and c_1."""
-        m, n = self.design.m, self.design.n
-        rows = np.repeat([float(c[0] > 0.0), float(c[1] > 0.0)], [m, n]) if sum(c) else np.ones(m + n)
+        m, held, counts = self.design.m, self.design.held, self.design.all_counts
+        rows = np.repeat([float(c[0] > 0.0), float(c[1] > 0.0)], [m, held]) if sum(c) else np.ones(m + held)
+        rows = rows if counts is None else rows * counts
         each = rows / rows.sum()
         correction = np.concatenate([c[0] / max(m, 1) * self.importance, c[1] * self.pool_weights]) * self.residual
         return Masses(each * self.p + correction, each * (1.0 - self.p) - correction)
@@ -80,8 +82,11 @@ class Sample:
             if not delta[m:].all():  # a group: perhaps none of the drawn rows belongs to it
                 draw = max(draw, Moments(self.anticipated(slopes)[1], draw.third))
         rows = self.p * slopes.plus + (1.0 - self.p) * slopes.minus
-        used = rows[: m if c[0] else 0], rows[m:] if c[1] else rows[:0]
-        between = float(np.concatenate(used).var()) / max(sum(map(len, used)), 1)
+        used, counts = np.s_[0 if c[0] else m : None if c[1] else m], design.all_counts
+        many = max((m if c[0] else 0) + (design.n if c[1] else 0), 1)
+        between = variance_of(rows[used], None if counts is None else counts[used]) / many
+        if c[1]:
+            between += variance_of_total(rows[m:], design.counts) / many**2
         return Spread(log, draw, between + c[1] ** 2 * self.of_rows(slopes))
 
     def of_rows(self, slopes: Slopes) -> float:

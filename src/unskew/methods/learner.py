@@ -10,12 +10,12 @@ from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from unskew.methods.loop import Method
-from unskew.models.bayes import BayesianLogistic
+from unskew.models.bayes import AIMS, BayesianLogistic
 from unskew.models.belief import Belief
 from unskew.models.classifiers import check_classifier, deciding
 from unskew.models.committee import BootstrapCommittee
 from unskew.models.team import Team
-from unskew.rows import Floats, Ints, Rows, stack
+from unskew.rows import Floats, Ints, Rows, stack, take
 from unskew.sampling import weights
 
 GROWTH = 1.3
@@ -141,6 +141,20 @@ class Learner(Method):
         known = (self.log_odds(X),) if isinstance(model, Team) else ()
         with one_thread():
             found: Ints = model.wanted(X, k, self._rng, self.costs.log_odds, *known)
+            return found
+
+    def screen(self, X: Rows) -> Any:
+        """A quick look at rows, given an even sample of them; None if rows are wanted by another rule or model."""
+        model = self.state_.model
+        if type(self).wanted is not Learner.wanted or not isinstance(model, (Team, BayesianLogistic)):
+            return None
+        with one_thread():
+            return model.screen(take(X, np.arange(min(AIMS, X.shape[0]))), self.costs.log_odds)
+
+    def settle(self, X: Rows, k: int, screen: Any) -> Ints:
+        """The k rows from whose labels the model would learn most about the rows that the screen was made from."""
+        with one_thread():
+            found: Ints = self.state_.model.settle(X, screen.stake, k)
             return found
 
     def held_out(self, X: Rows, y: Floats) -> Floats:

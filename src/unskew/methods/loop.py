@@ -95,8 +95,11 @@ class Method(ABC):
         """The current model, a fitted scikit-learn classifier that later rounds do not change."""
 
     @abstractmethod
-    def observed(self) -> Observed:
-        """All rows of log, stream and pool, and their labels so far."""
+    def observed(self, *, whole: bool = False) -> Observed:
+        """The rows of log, stream and pool, and their labels so far.
+
+        Of a large pool, a sample stands for the others, unless the `whole` pool is asked for.
+        """
 
     @property
     def saturated(self) -> bool:
@@ -145,14 +148,12 @@ class Method(ABC):
         In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
         """
         self._check_started("error")
-        seen = self.observed()
-        held_out = self.held_out(seen.X, seen.y)
-        found = Everyone.judged(
-            seen.design, self.scores(seen, whole=whole), seen.labelled, seen.y, held_out, costs=self.costs
-        )
+        seen = self.observed(whole=whole)
+        held_out, margin = self.held_out(seen.X, seen.y), self.scores(seen)
+        found = Everyone.judged(seen.design, margin, seen.labelled, seen.y, held_out, costs=self.costs)
         return replace(found, log=trust(self.log_, found.margin[: self.log_.m]))
 
-    def scores(self, seen: Observed, *, whole: bool = True) -> Floats:
+    def scores(self, seen: Observed) -> Floats:
         """The current model's log-odds for all rows, one part after the other."""
         return np.concatenate([self.log_odds(part) for part in seen.parts])
 
@@ -194,7 +195,9 @@ class Method(ABC):
         """
         other = None
         if against is not None:
-            other = np.concatenate([margins(against, part, self.log_.classes[1]) for part in self.observed().parts])
+            other = np.concatenate(
+                [margins(against, part, self.log_.classes[1]) for part in self.observed(whole=True).parts]
+            )
         whole = where is not None or against is not None  # a row must be judged as itself
         return self.everyone(whole=whole).estimate(
             measure, level=level, threshold=threshold, where=where, against=other

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from unskew.data import LoggedData, propensities, signs
 from unskew.errors import InputError
 from unskew.estimation.calibration import Calibration
-from unskew.estimation.design import Design
 from unskew.estimation.planning import Needed, Widths
 from unskew.hashing import exponentials
+from unskew.methods.held import Held, hold
+from unskew.methods.looking import CANDIDATES, FEW, Look, draw
 from unskew.methods.loop import Method, Observed, as_log
-from unskew.methods.rounds import SHARE, Asked, PoolRound, checked_share
+from unskew.methods.rounds import SHARE, Asked, PoolRound, checked_look, checked_share
 from unskew.pools import MemoryPool, Pool
 from unskew.rows import Floats, Ints, Rows, stack
 from unskew.sampling.density_ratio import against_pool
@@ -24,10 +25,11 @@ from unskew.sampling.policies import Policy
 from unskew.sampling.propensity import read_off
 
 LOOK_AT = 50_000
-"""In a larger pool, each round considers only this number of rows, drawn again each time."""
+"""In a larger pool, rows first get a quick look. A method that has no such look considers only this number of rows in
+each round, drawn again each time."""
 
 JUDGE = 50_000
-"""In a larger pool, estimates score this number of rows, drawn at random, which stand for all the others."""
+"""In a larger pool, estimates score this number of rows, always the same, which stand for all the others."""
 
 
 class PoolMethod(Method):
@@ -51,6 +53,8 @@ class PoolMethod(Method):
     ----------
     drawn : float in [0, 1]
         The share of all labels that are spent on rows drawn at random.
+    look : int
+        Each round considers only this number of rows, drawn again each time. 0: all rows.
     random_state : int, Generator or None
     """
 
@@ -63,9 +67,11 @@ class PoolMethod(Method):
     _read_off: Policy | None
     _looked_at: list[Any]
 
-    def __init__(self, *, drawn: float = SHARE, random_state: int | np.random.Generator | None = None) -> None:
+    def __init__(
+        self, *, drawn: float = SHARE, look: int = 0, random_state: int | np.random.Generator | None = None
+    ) -> None:
         super().__init__(random_state=random_state)
-        self.drawn = checked_share(drawn)
+        self.drawn, self.look = checked_share(drawn), checked_look(look)
 
     @abstractmethod
     def wanted(self, X: Rows, k: int) -> Ints:
@@ -144,36 +150,85 @@ class PoolMethod(Method):
 
     def ask_checked(self, k: int) -> PoolRound:
         """`ask` for a number that has already been checked."""
-        left = np.setdiff1d(np.arange(len(self.pool_)), self._asked, assume_unique=True)
-        batch = self._pending = self.pick(left, k)
+        batch = self._pending = self.pick(self._asked, k)
         return batch
 
-    def pick(self, left: Ints, k: int) -> PoolRound:
-        """Pick k of the rows at positions `left`, with probabilities: some chosen, some drawn from the others."""
-        n = len(left)
+    def pick(self, asked: Ints, k: int) -> PoolRound:
+        """Pick k rows that are not at the positions `asked`, with probabilities: some chosen, some drawn.
+
+        Of a pool of more than 50,000 rows, a method with a `screen` looks at every row once; others, and those told to,
+        consider a sample.
+        """
         draws = self.draws_due(k) if self.knows_labels else k
+        screen = self._screened(len(self.pool_) - len(asked))
+        return self._by_sample(asked, k, draws) if screen is None else self._by_look(screen, asked, k, draws)
+
+    def _by_sample(self, asked: Ints, k: int, draws: int) -> PoolRound:
+        """Choose the best of some rows, and draw from the others, or from some of them. Some are all of a small pool.
+
+        Each has its own sample: what is left of a sample whose best rows were chosen does not stand for all the others.
+        """
         chosen, doubts = np.zeros(0, dtype=np.int64), None
         if draws < k:
-            seen = self._some(n, k)
-            X = self.pool_.features(left[seen])
+            seen = self._some(asked, k)
+            X = self.pool_.features(seen)
             with self._looking_at(X):
-                chosen = seen[self._wanted(X, k - draws)]
-                if len(seen) == n and draws:
-                    doubts = self._doubts(X)
-        others = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
-        drawn, p, spread = self._draw(left[others], draws, None if doubts is None else [d[others] for d in doubts])
-        rows = left[np.concatenate((chosen, others[drawn]))]
-        chances = np.concatenate((np.ones(k - draws), p))
-        return self._round(rows, chances, np.arange(k) >= k - draws, len(others), spread)
+                best = self._wanted(X, k - draws)
+                if len(seen) == len(self.pool_) - len(asked) and draws:
+                    doubts = [np.delete(each, best) for each in self._doubts(X)]
+            chosen = seen[best]
+        taken = np.concatenate((asked, chosen))
+        drawn, p, spread = self._draw(taken, draws, doubts)
+        rows = np.concatenate((chosen, drawn))
+        return self._round(rows, self.pool_.features(rows), p, len(self.pool_) - len(taken), spread)
+
+    def _by_look(self, screen: Any, asked: Ints, k: int, draws: int) -> PoolRound:
+        """Choose and draw from all rows, after one look at each."""
+        look = Look(
+            screen,
+            self._calibration(),
+            self.costs,
+            seed=int(self._rng.integers(2**63)),
+            asked=asked,
+            racers=k,
+            candidates=CANDIDATES * max(k - draws, FEW),
+        ).tuned(self.pool_.some(JUDGE).X)
+        seen = self.pool_.scan(look, look.merge)
+        near, chosen = seen.candidates, np.zeros(0, dtype=np.int64)
+        if draws < k:
+            chosen = self.settle(near.X, k - draws, screen)
+        drawn = draw(seen, chosen, draws)
+        rows, X = np.concatenate((near.places[chosen], drawn.places)), np.concatenate((near.X[chosen], drawn.X))
+        return self._round(rows, X, drawn.p, drawn.rest, drawn.spread)
+
+    def _screened(self, left: int) -> Any:
+        """A quick look at rows, if there are so many that it takes one, and this method can have it."""
+        if left <= LOOK_AT or self.look or not self.knows_labels:
+            return None
+        if type(self).wrong is not PoolMethod.wrong or type(self).cost_of_wrong is not PoolMethod.cost_of_wrong:
+            return None
+        return self.screen(self.pool_.some(JUDGE).X)
+
+    def screen(self, X: Rows) -> Any:
+        """A quick look at rows (`unskew.models.screen.Screen`), given an even sample; None if there is no such look."""
+        return None
+
+    def settle(self, X: Rows, k: int, screen: Any) -> Ints:
+        """The positions in X of the k rows that are most useful, of those that passed the screen."""
+        raise NotImplementedError
 
     def draws_due(self, k: int) -> int:
         """How many of the next k labels go to drawn rows, so that their share of all labels is `drawn`."""
         before = sum(int(np.count_nonzero(batch.drawn & batch.known)) for batch in self.rounds_)
         return min(max(round(self.drawn * (self.labels_ + k)) - before, 0), k)
 
-    def _some(self, n: int, k: int) -> Ints:
-        """All of n rows, or the number of them that a round considers, drawn at random."""
-        return np.arange(n) if n <= LOOK_AT else self._rng.choice(n, max(LOOK_AT, k), replace=False)
+    def _some(self, taken: Ints, k: int) -> Ints:
+        """The positions of all rows that are not taken, or the number of them that a round considers, evenly drawn."""
+        n, most = len(self.pool_), max(self.look or LOOK_AT, k)
+        if n - len(taken) <= most:
+            return np.setdiff1d(np.arange(n), taken, assume_unique=True)
+        found = self.pool_.sample(most + len(taken), int(self._rng.integers(2**63)))
+        return np.sort(found[~np.isin(found, taken)][:most])
 
     @contextmanager
     def _looking_at(self, X: Rows) -> Iterator[None]:
@@ -190,15 +245,15 @@ class PoolMethod(Method):
             return np.full(X.shape[0], 0.5), np.ones(X.shape[0])
         return self.wrong(X), np.broadcast_to(self.cost_of_wrong(X), X.shape[0])
 
-    def _draw(self, places: Ints, k: int, doubts: Sequence[Floats] | None) -> tuple[Ints, Floats, float]:
-        """Draw k of the rows at these places in proportion to doubt: which, their chances, and the spread of a draw."""
+    def _draw(self, taken: Ints, k: int, doubts: Sequence[Floats] | None) -> tuple[Ints, Floats, float]:
+        """Draw k rows that are not taken, in proportion to doubt: which, their chances, and the spread of a draw."""
         if not k:
             return np.zeros(0, dtype=np.int64), np.zeros(0), 0.0
-        seen = self._some(len(places), k)
-        wrong, cost = doubts if doubts is not None else self._doubts(self.pool_.features(places[seen]))
+        seen = self._some(taken, k)
+        wrong, cost = doubts if doubts is not None else self._doubts(self.pool_.features(seen))
         w, seed = doubt(wrong, cost), int(self._rng.integers(2**63))
-        found = race(w, exponentials(seed, places[seen]), k)
-        share, after = len(seen) / len(places), np.arange(k - 1, -1, -1)
+        found = race(w, exponentials(seed, self.pool_.keys(seen)), k)
+        share, after = len(seen) / (len(self.pool_) - len(taken)), np.arange(k - 1, -1, -1)
         p = 1.0 / ((1.0 / found.p + after) / share - after)  # so that a row stands for 1 / share as many (`stand_for`)
         return seen[found.rows], p, spread(wrong, w) / share**2
 
@@ -206,15 +261,15 @@ class PoolMethod(Method):
         """The chance that the current model is wrong at each of these rows, as far as its own labels bear it out."""
         if type(self).held_out is Method.held_out:  # it cannot tell how far to trust its own probabilities
             return np.full(X.shape[0], 0.5)
-        seen = self.observed()
-        return Calibration(self.held_out(seen.X, seen.y), seen.y).wrong(self.log_odds(X), self.costs.log_odds)
+        return self._calibration().wrong(self.log_odds(X), self.costs.log_odds)
+
+    def _calibration(self) -> Calibration:
+        X, y = self._labelled()
+        return Calibration(self.held_out(X, y), y)
 
     def cost_of_wrong(self, X: Rows) -> Floats | float:
         """What it costs if the current model is wrong at each of these rows."""
-        costs = self.costs
-        if costs.equal:
-            return 1.0
-        return np.where(self.log_odds(X) >= costs.log_odds, costs.false_positive, costs.false_negative)
+        return 1.0 if self.costs.equal else self.costs.of_wrong(self.log_odds(X))
 
     def _wanted(self, X: Rows, k: int) -> Ints:
         """`wanted`, checked: a rule that returns a row twice would count one label several times."""
@@ -252,32 +307,24 @@ class PoolMethod(Method):
             self._asked = np.concatenate((self._asked, batch.positions))
             self._close(batch.answered(y))
 
-    def observed(self) -> Observed:
-        log, m = self.log_, self.log_.m
-        labelled = [np.flatnonzero(log.z), *(m + batch.positions[batch.known] for batch in self.rounds_)]
-        bought = [batch.bought for batch in self.rounds_]
-        return Observed(
-            Design(log.z, log.q0, len(self.pool_), tuple(batch.picked() for batch in self.rounds_)),
-            [log.X, self.pool_.X],
-            np.concatenate(labelled),
-            stack([log.revealed_X, *(one.X for one in bought)]),
-            np.concatenate([log.revealed_y, *(one.y for one in bought)]),
-        )
+    def _labelled(self) -> tuple[Rows, Floats]:
+        """The rows with a label, the log's first, and their labels."""
+        log, bought = self.log_, [batch.bought for batch in self.rounds_]
+        X = stack([log.revealed_X, *(one.X for one in bought)])
+        return X, np.concatenate([log.revealed_y, *(one.y for one in bought)])
 
-    def scores(self, seen: Observed, *, whole: bool = False) -> Floats:
-        """Log-odds of all rows. In a large pool only a sample is scored; any other row gets those of a scored one.
+    def held(self, *, whole: bool = False) -> Held:
+        """The rows of the pool that estimates hold: in a large pool a sample, unless the `whole` pool is asked for."""
+        places = [np.zeros(0, dtype=np.int64), *(batch.positions[batch.known] for batch in self.rounds_)]
+        X, _ = self._labelled()
+        bought = X[len(self.log_.revealed_y) :]
+        return hold(self.pool_, np.concatenate(places), bought, None if whole else JUDGE)
 
-        This changes the mean of what the model expects by about 0.001. Labelled rows always get their own.
-        """
-        n = len(self.pool_)
-        if whole or n <= JUDGE:
-            return super().scores(seen)
-        rng = np.random.default_rng(0)  # the same rows each time, so that only the model changes between rounds
-        judged = np.sort(rng.choice(n, JUDGE, replace=False))
-        found = self.log_odds(self.pool_.features(judged))
-        margin = found[rng.integers(JUDGE, size=n)]
-        margin[judged] = found
-        return np.concatenate([self.log_odds(self.log_.X), margin])
+    def observed(self, *, whole: bool = False) -> Observed:
+        log, held = self.log_, self.held(whole=whole)
+        rounds = tuple(batch.picked() for batch in self.rounds_)
+        labelled = np.concatenate([np.flatnonzero(log.z), log.m + held.at(held.labelled)])
+        return Observed(held.design(log, rounds), [log.X, held.X], labelled, *self._labelled())
 
     def q0_at(self, positions: Ints, X: Rows) -> Floats:
         """Logging propensities of rows of the pool: as given, or predicted from the log's propensities."""
@@ -287,9 +334,11 @@ class PoolMethod(Method):
             self._read_off = read_off(self.log_)
         return self._read_off(X)
 
-    def _round(self, positions: Ints, p: Floats, drawn: Any, rest: int, spread: float) -> PoolRound:
-        X = self.pool_.features(positions)
-        return PoolRound(positions, X, self.q0_at(positions, X), p, drawn, rest, spread, np.zeros(len(positions)))
+    def _round(self, positions: Ints, X: Rows, p: Floats, rest: int, spread: float) -> PoolRound:
+        """A round of chosen rows followed by drawn ones, whose chances are p."""
+        k, chosen = len(positions), len(positions) - len(p)
+        chances, q0 = np.concatenate((np.ones(chosen), p)), self.q0_at(positions, X)
+        return PoolRound(positions, X, q0, chances, np.arange(k) >= chosen, rest, spread, np.zeros(k))
 
     def labels_for(self, half_width: float, *, level: float = 0.95) -> Needed:
         """The number of further labels that bring the interval of the error to +- `half_width`, 0.02 for +-2 points.

@@ -31,6 +31,17 @@ def checked_share(drawn: float) -> float:
     return drawn
 
 
+def checked_look(look: int) -> int:
+    """The number of rows that a round considers, if it is one; 0 for all of them.
+
+    >>> checked_look(100_000)
+    100000
+    """
+    if isinstance(look, bool) or not isinstance(look, (int, np.integer)) or look < 0:
+        raise InputError(f"look must be a whole number of rows, or 0 for all of them; got {look!r}. Try 50000.")
+    return int(look)
+
+
 class Bought(NamedTuple):
     """The rows of a round that were labelled: features, propensities, and labels +1.0 or -1.0."""
 

@@ -138,7 +138,7 @@ class StreamMethod(Method):
             left -= size
             size *= 2
 
-    def observed(self) -> Observed:
+    def observed(self, *, whole: bool = False) -> Observed:
         log, rounds = self.log_, self.rounds_
         asked = np.concatenate([log.z[:0], *(batch.queried for batch in rounds)])
         p = np.concatenate([log.q0[:0], *(batch.p for batch in rounds)])

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from unskew.hashing import exponentials
 from unskew.rows import Ints, Keys, Rows
 
 T = TypeVar("T")
@@ -21,8 +22,17 @@ class Block(NamedTuple):
     X: Rows
 
 
+class Some(NamedTuple):
+    """Some rows of a pool: where they are, and their features."""
+
+    places: Ints
+    X: Rows
+
+
 class Pool(ABC):
     """Rows that can be asked for."""
+
+    _some: Some
 
     @abstractmethod
     def __len__(self) -> int:
@@ -47,3 +57,16 @@ class Pool(ABC):
     def keys(self, positions: Ints) -> Keys:
         """What the randomness of rows is made from: their positions, unless the pool knows their ids."""
         return np.asarray(positions).astype(np.uint64)
+
+    def sample(self, k: int, seed: int = 0) -> Ints:
+        """The positions of k rows, an even sample: those with the least random numbers, in the order of these."""
+        numbers = exponentials(seed, self.keys(np.arange(len(self))))
+        first = np.argpartition(numbers, k - 1)[:k] if 0 < k < len(numbers) else np.arange(min(k, len(numbers)))
+        return first[np.argsort(numbers[first], kind="stable")]
+
+    def some(self, k: int) -> Some:
+        """An even sample of k rows with their features, always the same; it is kept."""
+        if not hasattr(self, "_some") or len(self._some.places) != min(k, len(self)):
+            places = self.sample(k)
+            self._some = Some(places, self.features(places))
+        return self._some

@@ -36,9 +36,14 @@ def doubt(wrong: Floats, cost: Floats | float = 1.0, evenly: float = EVENLY) -> 
     >>> doubt(np.array([0.5, 0.1, 0.0])).round(3).tolist()
     [0.596, 0.371, 0.033]
     """
-    n, spread = len(wrong), cost * np.sqrt(wrong * (1.0 - wrong))
+    n, spread = len(wrong), deviation(wrong, cost)
     total = float(spread.sum())
     return (1.0 - evenly) * spread / total + evenly / n if total > 0.0 else np.full(n, 1.0 / n)
+
+
+def deviation(wrong: Floats, cost: Floats | float = 1.0) -> Floats:
+    """d_i: the standard deviation of what each row costs."""
+    return np.asarray(cost * np.sqrt(wrong * (1.0 - wrong)))
 
 
 def race(w: Floats, numbers: Floats, k: int) -> Draw:

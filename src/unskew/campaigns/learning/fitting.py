@@ -152,9 +152,9 @@ class Fitting:
         name, fitted = self.fitted(answered)
         method = copy(fitted)
         method.reseed([self.settings.seed, round])  # a round has its own randomness, whatever came before
-        left = np.setdiff1d(np.arange(len(method.pool_)), np.array(asked, dtype=np.int64), assume_unique=True)
+        left = len(method.pool_) - len(asked)
         with threadpool_limits(1):
-            batch = method.pick(left, min(k, len(left)))
+            batch = method.pick(np.array(asked, dtype=np.int64), min(k, left))
         return Plan(self._planned(batch), batch.rest, batch.spread, name)
 
     def _planned(self, batch: PoolRound) -> list[PlannedRow]:
@@ -243,8 +243,7 @@ def predicted(model: Pipeline, id: str | None, frame: pl.DataFrame) -> pl.DataFr
 
 def design_of(method: PoolMethod, asked: Snapshot) -> Design:
     """How the labels of log and pool came about."""
-    log = method.log_
-    return Design(log.z, log.q0, len(method.pool_), picked_by_round(asked))
+    return method.held().design(method.log_, picked_by_round(asked))
 
 
 def picked_by_round(asked: Snapshot) -> tuple[Picked, ...]:

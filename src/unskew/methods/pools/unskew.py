@@ -46,6 +46,8 @@ class Unskew(Learner, PoolMethod):
         Learn with this classifier instead. A committee of copies of it (`BootstrapCommittee`) measures how sure it is,
         and rows are chosen by |mu| / s. Its `fit` must take `sample_weight`. ``Team([classifier])`` adds it to the
         team.
+    look : int
+        Each round considers only this number of rows, drawn again each time. By default it looks at every row.
     random_state : int, Generator or None
 
     Examples
@@ -72,9 +74,10 @@ class Unskew(Learner, PoolMethod):
         costs: Costs = EQUAL,
         recall: float | None = None,
         model: Any = None,
+        look: int = 0,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
-        super().__init__(drawn=drawn, random_state=random_state)
+        super().__init__(drawn=drawn, look=look, random_state=random_state)
         aim = Aim(costs, recall)
         self.costs, self.recall = aim.costs, aim.recall
         self._use(model)

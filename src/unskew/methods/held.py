@@ -1,0 +1,51 @@
+"""The rows of a pool that estimates hold: all of a small pool; of a large one, a sample that stands for the others."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unskew.data import LoggedData
+from unskew.errors import InputError
+from unskew.estimation.design import Design, Picked
+from unskew.pools import MemoryPool, Pool
+from unskew.rows import Floats, Ints, Rows, stack, take
+
+
+class Held(NamedTuple):
+    """Rows of a pool of n rows. If `counts` says how many each stands for, those with a label come last."""
+
+    n: int
+    X: Rows
+    labelled: Ints
+    """The places in the pool of the rows with a label."""
+    counts: Floats | None = None
+
+    def at(self, places: Ints) -> Ints:
+        """Where the labelled rows at these places of the pool are among the rows held."""
+        if self.counts is None:
+            return places
+        order = np.argsort(self.labelled)
+        first = self.X.shape[0] - len(self.labelled)
+        return np.asarray(first + order[np.searchsorted(self.labelled, places, sorter=order)])
+
+    def design(self, log: LoggedData, rounds: tuple[Picked, ...]) -> Design:
+        """How the labels of log and pool came about; `rounds` know the rows by their places in the pool."""
+        mapped = tuple(r._replace(chosen=self.at(r.chosen), drawn=self.at(r.drawn)) for r in rounds)
+        return Design(log.z, log.q0, self.n, mapped, counts=self.counts)
+
+
+def hold(pool: Pool, labelled: Ints, X: Rows, most: int | None) -> Held:
+    """All rows, or if there are more than `most`, so many of them and the `labelled` rows, whose features are X.
+
+    Each labelled row stands for itself, and the sampled ones without a label stand for all the others evenly.
+    """
+    n = len(pool)
+    if most is None or n <= most:
+        if not isinstance(pool, MemoryPool):
+            raise InputError(f"a pool in files has no array of its {n:,} rows. Leave out where= and against=.")
+        return Held(n, pool.X, labelled)
+    some = pool.some(most)
+    others = ~np.isin(some.places, labelled)
+    sampled, known = int(others.sum()), len(labelled)
+    counts = np.repeat([(n - known) / max(sampled, 1), 1.0], [sampled, known])
+    return Held(n, stack([take(some.X, others), X]), labelled, counts)

@@ -18,6 +18,8 @@ from unskew.models.belief import Belief, Some, at_stake, foremost, pick, settled
 from unskew.models.features import Features
 from unskew.models.inputs import check_some_weight, check_usable, of_blocks, training_rows, two_classes
 from unskew.models.laplace import Posterior, leave_one_out, posterior
+from unskew.models.screen import Screen
+from unskew.models.trees import Trees
 from unskew.rows import Floats, Ints, Rows, keys, take
 
 INTERCEPT = 5.0
@@ -174,8 +176,33 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         aims = np.arange(len(mu)) if len(mu) <= AIMS else rng.choice(len(mu), AIMS, replace=False)
         M = at_stake(mu[aims] - np.float32(threshold), U[aims])
         near = foremost(settled(mu, U, M), k)
-        belief = self.belief(take(X, near), None if log_odds is None else log_odds[near])
-        return near[pick(belief.mu, belief.root(np.arange(len(near))).T, M, k)]
+        return near[self.settle(take(X, near), M, k, None if log_odds is None else log_odds[near])]
+
+    def settle(self, X: Rows, M: Floats, k: int, log_odds: Floats | None = None) -> Ints:
+        """The k of these rows whose labels would settle most, one after the other; M is what is at stake."""
+        belief = self.belief(X, log_odds)
+        return pick(belief.mu, belief.root(np.arange(len(belief.mu))).T, M, k)
+
+    def screen(
+        self,
+        aims: Rows,
+        threshold: float = 0.0,
+        log_odds: Floats | None = None,
+        weights: tuple[float, float] = (1.0, 0.0),
+        trees: Trees | None = None,
+    ) -> Screen | None:
+        """The model as a `Screen` for very many rows; a label is meant to settle the signs of the `aims`.
+
+        A team that borrows this gives its `log_odds` of the aims, the weights of this model and of trees, and these.
+        None if rows are sparse, or have so many columns that they are projected.
+        """
+        recipe = self.features_.recipe(self.prior_.width)
+        if recipe is None or not isinstance(aims, np.ndarray):
+            return None
+        mu, U = self.glance(aims)
+        if log_odds is not None:
+            mu = _means(log_odds, np.einsum("ij,ij->i", U, U)).astype(np.float32)
+        return Screen(recipe, self.posterior_, mu - np.float32(threshold), U, weights, trees)
 
     def belief(self, X: Rows, log_odds: Floats | None = None) -> Belief:
         """The margins of rows under the posterior, or around the `log_odds` of a model that borrows its spread."""

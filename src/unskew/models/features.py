@@ -1,15 +1,30 @@
 """Features for a Bayesian logistic model: standardised columns, and random Fourier features of them."""
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.random_projection import SparseRandomProjection
 
-from unskew.rows import Floats, Rows
+from unskew.rows import Floats, Ints, Rows
 
 WIDE = 400
 """Rows with more columns are first projected to this number of columns: the model's cost is cubic in it."""
 
 LOOK_AT = 1_000
 """If the first rows already show too many values of a column, its other rows are not looked at."""
+
+
+class Recipe(NamedTuple):
+    """How features are made of columns, in plain arrays."""
+
+    column: Ints
+    """The column that each feature of the linear block comes from."""
+    code: Floats
+    """The value of the column that the feature tells from the others, or NaN if it is the column itself."""
+    mean: Floats
+    spread: Floats
+    directions: Floats
+    """What makes the angles of the Fourier block of the standardised columns: one column for each frequency."""
 
 
 class Features:
@@ -83,6 +98,16 @@ class Features:
             np.sin(angle, out=F[:, half:])
             F[:, 1 + linear :] /= kind(np.sqrt(fourier // 2))
         return F
+
+    def recipe(self, scale: float | None = None) -> Recipe | None:
+        """The same features in plain arrays; None if there are so many columns that they are projected first."""
+        if self._project is not None:
+            return None
+        own = len(self._mean) - sum(len(values) for _, values in self._codes)
+        column = np.concatenate([np.arange(own), *(np.full(len(values), j) for j, values in self._codes)])
+        code = np.concatenate([np.full(own, np.nan), *(values for _, values in self._codes)])
+        directions = self._directions[:, :0] if scale is None else self._directions / (self.median * scale)
+        return Recipe(column, code, self._mean, self._spread, directions)
 
     def columns(self, X: Rows) -> Floats:
         """The rows' own columns as a dense array, projected if there are too many."""

@@ -17,6 +17,7 @@ from unskew.models.belief import Belief
 from unskew.models.classifiers import check_classifier, fit_weighted, margins, seeded
 from unskew.models.cross_fitting import cross_fitted_margins
 from unskew.models.inputs import of_blocks
+from unskew.models.screen import Screen
 from unskew.models.trees import Trees
 from unskew.rows import Floats, Ints, Rows, take
 
@@ -180,6 +181,23 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     ) -> Ints:
         """The k rows whose labels would settle most signs, by the team's `log_odds`, if they are known already."""
         found: Ints = self.members_[0].wanted(X, k, rng, threshold, self._log_odds(X) if log_odds is None else log_odds)
+        return found
+
+    def settle(self, X: Rows, M: Floats, k: int, log_odds: Floats | None = None) -> Ints:
+        """The k of these rows whose labels would settle most, one after the other; M is what is at stake."""
+        found: Ints = self.members_[0].settle(X, M, k, self._log_odds(X) if log_odds is None else log_odds)
+        return found
+
+    def screen(self, aims: Rows, threshold: float = 0.0) -> Screen | None:
+        """The team as a `Screen` for very many rows; a label is meant to settle the signs of the `aims`.
+
+        None if rows are sparse, or have so many columns that they are projected, or if another member has a weight.
+        """
+        if self.weights_[2:].any():
+            return None
+        logistic, trees = self.members_[0], self.members_[1] if len(self.members_) > 1 else None
+        weights = float(self.weights_[0]), float(self.weights_[1:].sum())
+        found: Screen | None = logistic.screen(aims, threshold, self._log_odds(aims), weights, trees)
         return found
 
     def belief(self, X: Rows) -> Belief:

@@ -1,0 +1,174 @@
+"""Compiled loops that look at many rows with a model: what its trees say, and the margin and its doubt in one go.
+
+Arrays in, arrays out, nothing allocated, nothing validated. What comes out for a row depends on that row alone, to the
+last bit, however the rows are cut into blocks. So rows go through in groups of a fixed size, side by side in vector
+registers, and the last group is filled up with copies of the last row. The sums of each row are in a fixed order.
+The compiler may neither reorder nor contract them, so every processor gets the same bits.
+
+`tests/naive.py` holds a slow, obvious version of each kernel.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+ROWS = 32
+"""The number of rows side by side. Scratch arrays have this many entries for each feature."""
+
+FELLOWS = 64
+"""The number of rows that go through one tree before the next, while the tree is in the cache."""
+
+# Positions are unsigned, so that there is no test for negative ones
+_ROWS = np.uint64(ROWS)
+_0, _1, _2, _3, _4, _5, _6, _7 = (np.uint64(k) for k in range(8))
+
+COLUMN, LEAF, CHILD, THRESHOLD = np.uint64(0x7FFF), np.uint64(0x8000), np.uint64(16), np.uint64(32)
+"""Where the parts of a node are: its column times FELLOWS, a mark of leaves, its first child, its threshold."""
+
+_SIXTEEN, _SIGN, _ORDERED = np.uint64(0xFFFF), np.int32(31), np.int32(0x7FFFFFFF)
+_LARGEST = float(np.finfo(np.float32).max)
+
+_FAR = 1e6
+"""Standardised values further out count as this: squares of much larger ones overflow in single precision."""
+
+# Quarter turns are taken off an angle in three parts, short enough for their products to be exact up to 8192. The
+# polynomials are those of Cephes.
+_TURNS, _ROUND, _WIDEST = np.float32(2.0 / math.pi), np.float32(12582912.0), np.float32(8192.0)
+_PART1, _PART2, _PART3 = np.float32(1.5703125), np.float32(4.837512969970703125e-4), np.float32(7.54978995489188216e-8)
+_S1, _S2, _S3 = np.float32(-1.6666654611e-1), np.float32(8.3321608736e-3), np.float32(-1.9515295891e-4)
+_C1, _C2, _C3 = np.float32(4.166664568298827e-2), np.float32(-1.388731625493765e-3), np.float32(2.443315711809948e-5)
+_HALF, _ONE = np.float32(0.5), np.float32(1.0)
+
+_jit = njit(cache=True, nogil=True, fastmath=False, error_model="numpy")
+
+
+@_jit
+def votes(X, start, nodes, value, bits, single, said, total):
+    """Fill total with the sum of what the trees say about each row, one tree after the other.
+
+    A node is one number. Its second child follows the first; a leaf is its own first child, and nothing exceeds its
+    threshold. Values and thresholds are compared as whole numbers in the order of the single-precision numbers that
+    they stand for. `bits` and `single` are two views of the same memory.
+    """
+    n, d = X.shape
+    for first in range(0, n, FELLOWS):
+        for k in range(FELLOWS):
+            x = X[min(first + k, n - 1)]
+            for j in range(d):
+                single[j * FELLOWS + k] = np.float32(min(max(x[j], -_LARGEST), _LARGEST)) + np.float32(0.0)  # no -0.0
+        for j in range(d * FELLOWS):
+            bits[j] ^= (bits[j] >> _SIGN) & _ORDERED
+        said[:] = 0.0
+        for t in range(start.shape[0] - 1):
+            tree, leaves = nodes[start[t] : start[t + 1]], value[start[t] : start[t + 1]]
+            for k in range(0, FELLOWS, 8):
+                _descend(tree, leaves, bits[k:], said[k:])
+        for k in range(min(FELLOWS, n - first)):
+            total[first + k] = said[k]
+
+
+@_jit
+def _descend(tree, leaves, bits, said):
+    """Eight rows go down a tree at a time, because each step waits for memory; and three steps between tests."""
+    a = b = c = d = e = f = g = h = _0
+    while not tree[a] & tree[b] & tree[c] & tree[d] & tree[e] & tree[f] & tree[g] & tree[h] & LEAF:
+        for _ in range(3):
+            a = _below(tree[a], bits, _0)
+            b = _below(tree[b], bits, _1)
+            c = _below(tree[c], bits, _2)
+            d = _below(tree[d], bits, _3)
+            e = _below(tree[e], bits, _4)
+            f = _below(tree[f], bits, _5)
+            g = _below(tree[g], bits, _6)
+            h = _below(tree[h], bits, _7)
+    said[_0] += leaves[a]
+    said[_1] += leaves[b]
+    said[_2] += leaves[c]
+    said[_3] += leaves[d]
+    said[_4] += leaves[e]
+    said[_5] += leaves[f]
+    said[_6] += leaves[g]
+    said[_7] += leaves[h]
+
+
+@_jit
+def _below(node, bits, row):
+    above = bits[(node & COLUMN) + row] > np.int32(node >> THRESHOLD)
+    return ((node >> CHILD) & _SIXTEEN) + np.uint64(above)
+
+
+@_jit
+def gauge(X, column, code, mean, scale, turns, sketch, stake, rest, weights, trees, total, F, u, log_odds, score):
+    """Fill the log-odds of each row, and what its label would settle.
+
+    Feature j is a column, or if code[j] is a number, whether the column is that number; mean and scale standardise it.
+    In F, a row of ones comes first, then these features, then the cosines of the angles that `turns` makes of them,
+    then the sines. The first row of `sketch` makes the margin of them all, the others the coordinates u. M is diagonal
+    in these, with entries `stake`. `rest` is what the sketch leaves out of the variance and of u'Mu. `weights` are
+    those of this margin and of the trees, which said `total`.
+    """
+    n, d, angles = X.shape[0], column.shape[0], turns.shape[0]
+    plain, cosines, sines = turns.shape[1] * ROWS, angles * ROWS, (turns.shape[1] + angles) * ROWS
+    for first in range(0, n, ROWS):
+        for k in range(ROWS):
+            x = X[min(first + k, n - 1)]
+            for j in range(d):
+                value = x[column[j]]
+                if code[j] == code[j]:
+                    value = 1.0 if value == code[j] else 0.0
+                F[(j + 1) * ROWS + k] = np.float32(min(max((value - mean[j]) * scale[j], -_FAR), _FAR))
+        product(turns, F[:plain], F[plain:sines])
+        turn(F[plain:sines], F[sines:])
+        product(sketch, F, u)
+        for k in range(ROWS):
+            variance, at_stake = rest[0], rest[1]
+            for j in range(stake.shape[0]):
+                square = np.float64(u[(j + 1) * ROWS + k]) ** 2
+                variance += square
+                at_stake += stake[j] * square
+            shrink = math.sqrt(1.0 + math.pi / 8.0 * variance)
+            odds = weights[0] * (np.float64(u[k]) / shrink)
+            i = min(first + k, n - 1)
+            if weights[1] != 0.0:
+                p = (total[i] + 0.5) / (trees + 1.0)
+                odds += weights[1] * math.log(p / (1.0 - p))
+            small = math.exp(-abs(odds) * shrink)
+            c = small / ((1.0 + small) * (1.0 + small))
+            log_odds[i] = odds
+            score[i] = c / (1.0 + c * variance) * at_stake
+
+
+@_jit
+def product(A, F, out):
+    """Fill out with A F, where F and out have ROWS entries for each feature; A has an even number of rows, a
+    multiple of four columns."""
+    for i in range(np.uint64(0), np.uint64(A.shape[0]), _2):
+        a, b = A[i], A[i + _1]
+        here = out[i * _ROWS : (i + _2) * _ROWS]
+        here[:] = np.float32(0.0)
+        for j in range(np.uint64(0), np.uint64(A.shape[1]), _4):
+            f = F[j * _ROWS : (j + _4) * _ROWS]
+            a0, a1, a2, a3 = a[j], a[j + _1], a[j + _2], a[j + _3]
+            b0, b1, b2, b3 = b[j], b[j + _1], b[j + _2], b[j + _3]
+            for k in range(ROWS):
+                f0, f1, f2, f3 = f[k], f[ROWS + k], f[2 * ROWS + k], f[3 * ROWS + k]
+                here[k] = here[k] + a0 * f0 + a1 * f1 + a2 * f2 + a3 * f3
+                here[ROWS + k] = here[ROWS + k] + b0 * f0 + b1 * f1 + b2 * f2 + b3 * f3
+
+
+@_jit
+def turn(cosine, sine):
+    """Replace angles by their cosines, and fill in their sines, to about six digits; the loop has no calls."""
+    for k in range(cosine.shape[0]):
+        x = min(max(cosine[k], -_WIDEST), _WIDEST)
+        quarters = (x * _TURNS + _ROUND) - _ROUND
+        x = ((x - quarters * _PART1) - quarters * _PART2) - quarters * _PART3
+        z = x * x
+        s = x + x * z * (_S1 + z * (_S2 + z * _S3))
+        c = _ONE - _HALF * z + z * z * (_C1 + z * (_C2 + z * _C3))
+        q = np.int32(quarters)
+        odd = q & np.int32(1)
+        across, up = (s, c) if odd else (c, s)
+        cosine[k] = -across if (q + np.int32(1)) & np.int32(2) else across
+        sine[k] = -up if q & np.int32(2) else up

@@ -27,7 +27,7 @@ from unskew.campaigns.learning.prepared import Prepared
 from unskew.campaigns.ledger.events import PlannedRow
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot
-from unskew.campaigns.tables.encoding import to_plain
+from unskew.campaigns.tables.encoding import from_plain, to_plain
 from unskew.data import signs
 from unskew.errors import EmptyMeasure, NoRandomLabel
 from unskew.estimation.design import Design, Picked
@@ -80,8 +80,18 @@ class Fitting:
 
     @property
     def pool_frame(self) -> pl.DataFrame:
-        """The pool as it was read."""
+        """The whole pool as it was read."""
         return self._prepared.pool_frame
+
+    @property
+    def pool_sample(self) -> pl.DataFrame:
+        """The pool as it was read, or if it is in files that are never read whole, an even sample of it."""
+        return self._prepared.sample.frame if self.sampled else self.pool_frame
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the pool is in files that are never read whole."""
+        return self._prepared.sampled
 
     def digest(self, answered: Sequence[Row]) -> str:
         """A name for the model these answers lead to: it is the same wherever it is fitted."""
@@ -115,6 +125,7 @@ class Fitting:
             method = self._kind(random_state=self.settings.seed)
             aim = self.settings.aim
             method.drawn, method.costs, method.recall = self.settings.drawn, aim.costs, aim.recall
+            method.look = self.settings.look
             with threadpool_limits(1):  # sums in one order, whatever the number of cores
                 method.start_checked(self._prepared.log, self._prepared.pool, self._prepared.pool_rule)
             return method
@@ -149,6 +160,7 @@ class Fitting:
 
     def plan(self, answered: Sequence[Row], asked: Sequence[int], round: int, k: int) -> Plan:
         """The next round: k rows of those not asked for yet, or all there are."""
+        self._prepared.check_files()  # each time: a label for another pool would be lost
         name, fitted = self.fitted(answered)
         method = copy(fitted)
         method.reseed([self.settings.seed, round])  # a round has its own randomness, whatever came before
@@ -159,7 +171,7 @@ class Fitting:
 
     def _planned(self, batch: PoolRound) -> list[PlannedRow]:
         """The rows of a round as the ledger keeps them."""
-        frame, settings = self.pool_frame[batch.positions], self.settings
+        frame, settings = self._prepared.rows_at(batch.positions), self.settings
         ids = [f"row-{place + 1}" for place in batch.positions]
         if settings.id is not None:
             ids = frame[settings.id].cast(pl.String).to_list()
@@ -211,6 +223,7 @@ class Fitting:
         In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
         """
         name, method = self.fitted(asked.answered)
+        whole = whole and not self.sampled
         with self._lock, threadpool_limits(1):
             if whole:
                 everyone = method.everyone(whole=True)
@@ -218,7 +231,16 @@ class Fitting:
                 if self._judged is None or self._judged[0] != name:
                     self._judged = name, method.everyone()
                 everyone = self._judged[1]
-        return replace(everyone, design=design_of(method, asked))
+        return replace(everyone, design=design_of(method, asked, whole=whole))
+
+    def held_frame(self, asked: Snapshot) -> pl.DataFrame:
+        """The rows of the pool that `everyone` judges if it is asked for the whole pool, in the same order."""
+        if not self.sampled:
+            return self.pool_frame
+        places, frame = self._prepared.sample
+        others = ~np.isin(places, [row.place for row in asked.answered])
+        answered = from_plain([row.values for row in asked.answered], self.settings.types)
+        return pl.concat([frame.filter(others).select(list(self.settings.types)), answered], how="vertical_relaxed")
 
     def members(self, asked: Snapshot) -> list[tuple[Member, Everyone]]:
         """The members of the model after these answers, each with everyone as it alone would judge them.
@@ -241,9 +263,9 @@ def predicted(model: Pipeline, id: str | None, frame: pl.DataFrame) -> pl.DataFr
     return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
 
 
-def design_of(method: PoolMethod, asked: Snapshot) -> Design:
+def design_of(method: PoolMethod, asked: Snapshot, *, whole: bool = False) -> Design:
     """How the labels of log and pool came about."""
-    return method.held().design(method.log_, picked_by_round(asked))
+    return method.held(whole=whole).design(method.log_, picked_by_round(asked))
 
 
 def picked_by_round(asked: Snapshot) -> tuple[Picked, ...]:

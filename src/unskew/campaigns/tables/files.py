@@ -228,13 +228,21 @@ def feature_columns(frame: pl.DataFrame, label: str, propensity: str | None = No
 
 
 def check_pool(
-    log: pl.DataFrame, pool: pl.DataFrame, label: str, propensity: str | None = None, id: str | None = None
+    log: pl.DataFrame,
+    pool: pl.DataFrame,
+    label: str,
+    propensity: str | None = None,
+    id: str | None = None,
+    *,
+    first: int | None = None,
 ) -> pl.DataFrame:
     """The pool with the log's columns and types, or a refusal.
 
     The pool may lack label and propensity. A label it does have is left out: rows of the pool are there to be asked
     about, and their own labels must not leak into the model. A propensity it does have is checked and kept, for the
     weights of its rows; people do not see it, and it is not a feature. Columns are put in the log's order.
+
+    With `first`, these are rows of a file, from that row on. Whether ids differ then remains to be seen.
     """
     special = {label, propensity} - {None}
     wanted = [name for name in log.columns if name not in special and name != id]
@@ -247,12 +255,13 @@ def check_pool(
     if id is not None:
         if id not in pool.columns:
             raise unknown("id column of the pool", id, pool.columns)
-        pool = pool.with_columns(row_ids(pool, id, "the pool").alias(id))
+        ids = row_ids(pool, id, "the pool") if first is None else _bare(pool[id])
+        pool = pool.with_columns(ids.alias(id))
     keep = [name for name in log.columns if name in pool.columns and name != label]
     if id is not None and id not in keep:
         keep.insert(0, id)
     if propensity in keep:
-        _check_propensity(pool[propensity])
+        _check_propensity(pool[propensity], first or 0)
     return pool.select(_as_in(log, pool[name]) if name in wanted else pool[name] for name in keep)
 
 
@@ -287,7 +296,7 @@ def _words(column: pl.Series) -> str:
     return "times" if column.dtype == pl.Datetime else words[kinds(column.to_frame())[column.name]]
 
 
-def _check_propensity(q0: pl.Series) -> None:
+def _check_propensity(q0: pl.Series, first: int = 0) -> None:
     if not q0.dtype.is_numeric():
         raise InputError(
             f"the propensity {q0.name!r} must hold numbers in (0, 1]; got {q0.dtype}. Name another column."
@@ -298,7 +307,7 @@ def _check_propensity(q0: pl.Series) -> None:
         least = f", and at least {LEAST_PROPENSITY:g}" if 0 < (q0[row] or 0) < 1 else ""
         raise InputError(
             f"the propensity {q0.name!r} must be in (0, 1]{least} in every row, with or without a label; got {told} in "
-            f"row {row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have propensities estimated."
+            f"row {first + row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have propensities estimated."
         )
 
 

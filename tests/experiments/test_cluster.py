@@ -15,6 +15,7 @@ from unskew import cli
 from unskew.errors import InputError
 from unskew.experiments import reproduce as module
 from unskew.experiments.reproduce import Grid, reproduce
+from unskew.pools import cluster as cluster_module
 
 GRID = Grid(("synthetic",), ("uniform", "certainty"), tune_repeats=1, repeats=2, grid="coarse")
 
@@ -122,7 +123,7 @@ def test_an_address_that_is_none(address, tmp_path, capsys):
 
 
 def test_a_scheduler_without_workers(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "WORKERS_WAIT", 1.0)
+    monkeypatch.setattr(cluster_module, "WORKERS_WAIT", 1.0)
     with (
         scheduler(tmp_path) as address,
         pytest.raises(InputError, match="has no workers. Start some with: dask worker"),

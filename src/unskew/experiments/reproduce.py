@@ -17,12 +17,10 @@ from unskew.experiments.datasets import DATASETS, Drawn, Source, check, load
 from unskew.experiments.store import Store, code_version, key_of
 from unskew.experiments.tasks import Task, made, run_task, settings
 from unskew.methods.registry import PAPER_METHODS, method_named, source_digest
+from unskew.pools.cluster import on_cluster
 from unskew.sampling.policies import ALL_POLICIES, POLICIES
 
 QUICK_DATASETS = ("synthetic", "svmguide1", "german")
-
-WORKERS_WAIT = 10.0
-"""The number of seconds to wait for the first worker of a cluster."""
 
 
 @dataclass(frozen=True)
@@ -118,44 +116,10 @@ def workers(jobs: int, cluster: str | None) -> Iterator[tuple[joblib.Parallel, C
             yield parallel, lambda source: source
         return
     with (
-        _connected(cluster) as client,
-        joblib.parallel_config(backend="dask", client=client),
+        on_cluster(cluster, code_version) as client,
         joblib.Parallel(return_as="generator_unordered") as parallel,
     ):
         yield parallel, partial(client.scatter, broadcast=True, hash=False)
-
-
-@contextmanager
-def _connected(cluster: str) -> Iterator[Any]:
-    """A client of the scheduler at that address, whose workers all run this code."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("--cluster needs Dask. Install it with: pip install 'unskew[cluster]'.") from None
-    try:
-        client = Client(cluster, timeout="5s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"no Dask scheduler answers at {cluster!r} ({error}). Start one, or leave out --cluster."
-        ) from None
-    with client:
-        try:
-            client.submit(str).result(timeout=WORKERS_WAIT)  # makes a cluster that grows on demand start a worker
-            found = set(client.run(code_version).values())
-        except TimeoutError:
-            raise InputError(
-                f"the Dask scheduler at {cluster!r} has no workers. Start some with: dask worker {cluster}"
-            ) from None
-        except Exception as error:  # a worker may raise anything
-            raise InputError(
-                f"a worker of {cluster!r} cannot run this: {error}. Install unskew where the workers are."
-            ) from None
-        if other := found - {code_version()}:
-            raise InputError(
-                f"workers of {cluster!r} run code version {', '.join(sorted(other))}; this is {code_version()}. "
-                "Install the same unskew everywhere."
-            )
-        yield client
 
 
 def _tasks(grid: Grid, dataset: str, store: Store, source: Callable[[], Source]) -> Iterator[Task]:

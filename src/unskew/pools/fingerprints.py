@@ -3,17 +3,28 @@
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from glob import glob
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from unskew.errors import InputError, StoreError
 from unskew.pools.footers import END, footer_length, rows_of_groups
+from unskew.pools.remote import is_url, listed, opened
+from unskew.reading import without_waiting
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 ENDING = ".parquet"
+
+OPEN = 16
+"""Files whose footers are read at the same time."""
 
 
 class PoolFile(NamedTuple):
@@ -37,115 +48,122 @@ def find_files(source: str | Path) -> list[PoolFile]:
     Of a folder, all files that end in .parquet, in folders in it too, but none whose name, or the name of whose folder,
     begins with a dot or an underscore: such files are not data. All files must have the same columns.
     """
-    paths = _remote(str(source)) if is_url(str(source)) else _local(str(source))
-    found = []
-    first: tuple[str, dict[str, Any]] | None = None
-    for path in paths:
-        try:
-            file, footer = _known(path)
-            schema = dict(pl.read_parquet_schema(io.BytesIO(b"PAR1" + footer)))
-        except (OSError, ValueError) as error:
-            raise _unreadable(path, error) from None
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            raise _unreadable(path, ValueError("its footer is damaged")) from None
-        first = first or (path, schema)
-        _check_same(*first, path, schema)
-        found.append(file)
-    return found
+    paths = _paths(str(source))
+    found, schemas = zip(*_each(_found, paths), strict=True)
+    for path, schema in zip(paths, schemas, strict=True):
+        _check_same(paths[0], schemas[0], path, schema)
+    if not any(file.rows for file in found):
+        raise InputError(f"the pool {str(source)!r} has no rows. It needs at least one.")
+    return list(found)
+
+
+def _found(path: str) -> tuple[PoolFile, dict[str, Any]]:
+    """A file, and its columns with their types."""
+    try:
+        size, modified, footer = _told(path)
+        groups = rows_of_groups(footer[:-END])
+        schema = dict(pl.read_parquet_schema(io.BytesIO(b"PAR1" + footer)))
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {_reason(error)}. Check its permissions.") from None
+    except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        told = _reason(error) if isinstance(error, ValueError) else "its footer is damaged"
+        raise InputError(f"{path} is incomplete or not a Parquet file: {told}. Write it again.") from None
+    return PoolFile(path, size, modified, sum(groups), groups, _digest(footer)), schema
 
 
 def check_files(files: Sequence[PoolFile]) -> None:
     """Refuse files that are not what they were: a label that is spent on another pool is lost."""
-    for file in files:
-        try:
-            known, _ = _known(file.path)
-        except FileNotFoundError:
-            raise StoreError(f"{file.path} is gone, and the campaign began with it. Restore it from a copy.") from None
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{file.path} cannot be read: {_reason(error)}. Restore it from a copy.") from None
-        for what in ("size", "footer", "modified"):
-            if getattr(known, what) != getattr(file, what):
-                raise StoreError(
-                    f"{file.path} is not the file the campaign began with: its {CHANGED[what]} is another. "
-                    "Restore it from a copy."
-                )
+    _each(_check, files)
 
 
-CHANGED = {"size": "size", "footer": "footer", "modified": "time of change"}
-"""What differs, in words."""
-
-
-def is_url(path: str) -> bool:
-    """Whether a path is a URL, such as s3://bucket/folder.
-
-    >>> is_url("s3://bucket/pool"), is_url("/data/pool")
-    (True, False)
-    """
-    return "://" in path
-
-
-def _local(source: str) -> list[str]:
-    path = Path(os.path.abspath(source))
+def _check(file: PoolFile) -> None:
     try:
-        if path.is_dir():
-            found, where = [one for one in path.rglob("*") if _is_data(one.relative_to(path).parts)], f"folder {source}"
-            if not found and not any(path.iterdir()):
-                raise InputError(f"the folder {source} is empty. Name a folder of {ENDING} files.")
-        elif path.exists():
-            return [str(path)]
-        elif any(letter in source for letter in "*?["):
-            found, where = list(_glob(path)), f"pattern {source}"
-        else:
-            raise InputError(f"there is no file or folder {source!r}. Check the name, and the folder you are in.")
+        size, modified, footer = _told(file.path)
+    except FileNotFoundError:
+        raise StoreError(f"{file.path} is gone, and the campaign began with it. Restore it from a copy.") from None
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _unreadable(source, error) from None
+        raise StoreError(f"{file.path} cannot be read: {_reason(error)}. Restore it from a copy.") from None
+    if size != file.size or _digest(footer) != file.footer:
+        raise StoreError(f"{file.path} is not the file the campaign began with. Restore it from a copy.")
+    if modified != file.modified:
+        raise StoreError(
+            f"{file.path} is not the file the campaign began with: it was written at another time. "
+            "Restore it from a copy, with its time (cp -p)."
+        )
+
+
+def _each(run: Callable[[S], T], items: Sequence[S]) -> list[T]:
+    """What `run` makes of each, many at a time, since each waits for a disk or a network. The first error is raised."""
+    with ThreadPoolExecutor(OPEN) as pool:
+        return list(pool.map(run, items))
+
+
+def _paths(source: str) -> list[str]:
+    """The files that `source` names, in order."""
+    source = source.removeprefix("file://")
+    try:
+        found, kind = listed(source, _is_data) if is_url(source) else _local(source)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        found, kind = [], "file"
+    except (OSError, ValueError) as error:
+        where = getattr(error, "filename", None) or source
+        raise InputError(f"{where} cannot be read: {_reason(error)}. Check the name and its permissions.") from None
+    if not found and kind == "file":
+        raise InputError(f"there is no file or folder {source!r}. Check the name, and the folder you are in.")
     if not found:
-        raise InputError(f"the {where} has no file that ends in {ENDING}. Name others, or convert them to Parquet.")
-    return sorted(map(str, found))
+        raise InputError(f"the {kind} {source!r} has no file that ends in {ENDING}. Name others, or convert them.")
+    return sorted(found)
 
 
-def _glob(path: Path) -> Iterator[Path]:
-    base = Path(path.anchor)
-    return (one for one in base.glob(str(path.relative_to(base))) if one.name.lower().endswith(ENDING))
+def _local(source: str) -> tuple[list[str], str]:
+    path = Path(os.path.abspath(source))
+    if path.is_dir():
+        if not any(path.iterdir()):
+            raise InputError(f"the folder {source!r} is empty. Name a folder of {ENDING} files.")
+        found = [Path(folder, name) for folder, _, names in os.walk(path, onerror=_raise) for name in names]
+        return [str(one) for one in found if _is_data(one.relative_to(path).parts)], "folder"
+    if any(letter in source for letter in "*?[") and not path.exists():
+        return [one for one in glob(str(path), recursive=True) if _is_data([Path(one).name])], "pattern"
+    os.stat(path)  # an error, if it is not there
+    return [str(path)], "file"
+
+
+def _raise(error: OSError) -> None:
+    """A folder that cannot be read must not look like an empty one."""
+    raise error
 
 
 def _is_data(parts: Sequence[str]) -> bool:
     return parts[-1].lower().endswith(ENDING) and not any(part.startswith((".", "_")) for part in parts)
 
 
-def _remote(source: str) -> list[str]:
-    from unskew.pools.remote import listed
-
-    return listed(source, ENDING, _is_data)
-
-
-def _known(path: str) -> tuple[PoolFile, bytes]:
-    """A file as it is now, and the bytes of its footer with what ends the file."""
-    with _opened(path) as (file, size, modified):
+def _told(path: str) -> tuple[int, int, bytes]:
+    """The size of a file, when it was written, and the bytes of its footer with what ends the file."""
+    with opened(path) if is_url(path) else _opened(path) as (file, size, modified):
         file.seek(max(size - END, 0))
         end = file.read(END)
         length = footer_length(end)
-        if length + END + 4 > size:
+        if length + END > size:
             raise ValueError("its footer is damaged")
         file.seek(size - END - length)
-        footer = file.read(length)
-    groups = rows_of_groups(footer)
-    digest = hashlib.sha256(footer).hexdigest()
-    return PoolFile(path, size, modified, sum(groups), groups, digest), footer + end
+        return size, modified, file.read(length) + end
+
+
+def _digest(footer: bytes) -> str:
+    return hashlib.sha256(footer).hexdigest()
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[IO[bytes], int, int]]:
-    if is_url(path):
-        from unskew.pools.remote import opened
-
-        with opened(path) as found:
-            yield found
-        return
-    with open(path, "rb") as file:
+    """A regular file to read from, its size, and when it was written in nanoseconds."""
+    with open(path, "rb", opener=without_waiting) as file:
         told = os.fstat(file.fileno())
+        if not stat.S_ISREG(told.st_mode):
+            raise ValueError("it is a pipe, a device or a socket")
         yield file, told.st_size, told.st_mtime_ns
 
 
@@ -162,12 +180,6 @@ def _check_same(one: str, expected: dict[str, Any], other: str, schema: dict[str
                 f"all files of a pool must have the same columns; of {name!r}, {' and '.join(told)}. "
                 "Write the files again, or name those that agree."
             )
-
-
-def _unreadable(path: str, error: Exception) -> InputError:
-    if isinstance(error, ValueError):
-        return InputError(f"{path} is incomplete or not a Parquet file: {_reason(error)}. Write it again.")
-    return InputError(f"{path} cannot be read: {_reason(error)}. Check its permissions.")
 
 
 def _reason(error: Exception) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from unskew.hashing import exponentials
+from unskew.pools.scanning import Progress
 from unskew.rows import Ints, Keys, Rows
 
 T = TypeVar("T")
@@ -33,6 +34,9 @@ class Pool(ABC):
     """Rows that can be asked for."""
 
     _some: Some
+
+    progress: Progress | None = None
+    """Is told during a scan how many rows have been looked at, and how many there are: to show a bar."""
 
     @abstractmethod
     def __len__(self) -> int:

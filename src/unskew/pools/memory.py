@@ -1,19 +1,15 @@
 """A pool in memory: an array, sparse rows, or a frame."""
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any, TypeVar
 
-import joblib
 import numpy as np
 
 from unskew.pools.interface import Block, Pool
+from unskew.pools.scanning import BLOCK, spread
 from unskew.rows import Ints, Rows, is_frame, take
 
 T = TypeVar("T")
-
-BLOCK = 20_000
-"""Rows of a block."""
 
 
 class MemoryPool(Pool):
@@ -59,8 +55,5 @@ class MemoryPool(Pool):
     def scan(self, visit: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
         X, n = self.X, len(self)
         places = (np.arange(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
-        blocks = (Block(some, self.keys(some), X[some[0] : some[-1] + 1]) for some in places)
-        # Threads, since the loops of a look run without Python's lock, and nothing is copied
-        with joblib.Parallel(joblib.cpu_count(), prefer="threads", return_as="generator_unordered") as parallel:
-            found: T = reduce(merge, parallel(joblib.delayed(visit)(block) for block in blocks))
-            return found
+        blocks = ((len(some), Block(some, self.keys(some), X[some[0] : some[-1] + 1])) for some in places)
+        return spread(visit, blocks, merge, n, self.progress)

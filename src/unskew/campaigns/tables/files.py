@@ -20,8 +20,8 @@ from unskew.errors import InputError, unknown
 from unskew.reading import regular_file
 
 __all__ = [
-    "check_log", "check_pool", "class_names", "ending", "feature_columns", "kinds", "label_texts", "plain_frame",
-    "read_table", "read_text", "row_ids",
+    "check_columns", "check_log", "check_pool", "class_names", "ending", "feature_columns", "kinds", "label_texts",
+    "plain_frame", "read_table", "read_text", "row_ids",
 ]  # fmt: skip
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -244,17 +244,8 @@ def check_pool(
 
     With `first`, these are rows of a file, from that row on. Whether ids differ then remains to be seen.
     """
-    special = {label, propensity} - {None}
-    wanted = [name for name in log.columns if name not in special and name != id]
-    missing = [name for name in wanted if name not in pool.columns]
-    extra = [name for name in pool.columns if name not in log.columns and name != id]
-    if missing or extra:
-        told = [f"it lacks {_list(missing, 5)}"] if missing else []
-        told += [f"it has {_list(extra, 5)}, which the log does not have"] if extra else []
-        raise InputError(f"the pool must have the log's columns; {' and '.join(told)}. Add, drop or rename columns.")
+    wanted = check_columns(log, pool.columns, label, propensity, id)
     if id is not None:
-        if id not in pool.columns:
-            raise unknown("id column of the pool", id, pool.columns)
         ids = row_ids(pool, id, "the pool") if first is None else _bare(pool[id])
         pool = pool.with_columns(ids.alias(id))
     keep = [name for name in log.columns if name in pool.columns and name != label]
@@ -263,6 +254,22 @@ def check_pool(
     if propensity in keep:
         _check_propensity(pool[propensity], first or 0)
     return pool.select(_as_in(log, pool[name]) if name in wanted else pool[name] for name in keep)
+
+
+def check_columns(
+    log: pl.DataFrame, columns: Sequence[str], label: str, propensity: str | None, id: str | None
+) -> list[str]:
+    """Refuse a pool that has not the log's columns. Returns those that it must have, without the id."""
+    wanted = [name for name in log.columns if name not in (label, propensity, id)]
+    missing = [name for name in wanted if name not in columns]
+    extra = [name for name in columns if name not in log.columns and name != id]
+    if missing or extra:
+        told = [f"it lacks {_list(missing, 5)}"] if missing else []
+        told += [f"it has {_list(extra, 5)}, which the log does not have"] if extra else []
+        raise InputError(f"the pool must have the log's columns; {' and '.join(told)}. Add, drop or rename columns.")
+    if id is not None and id not in columns:
+        raise unknown("id column of the pool", id, columns)
+    return wanted
 
 
 def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:

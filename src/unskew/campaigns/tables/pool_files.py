@@ -3,16 +3,20 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import polars as pl
 
-from unskew.campaigns.tables.files import check_pool, plain_frame
+from unskew.campaigns.tables.files import check_columns, check_pool, plain_frame
 from unskew.errors import InputError, StoreError
-from unskew.pools.files import FilePool, PoolFile, find_files
-from unskew.rows import Ints, Keys, Rows
+from unskew.pools.files import FilePool, PoolFile, check_ids, find_files
+from unskew.pools.remote import is_url, readable
+from unskew.pools.scanning import Progress
+from unskew.pools.stretches import Stretch
+from unskew.pools.trying import try_files
+from unskew.rows import Rows
 from unskew.writing import put_text
 
 COPIED = 1_000_000
@@ -23,7 +27,7 @@ def files_that_stay(source: object) -> list[PoolFile] | None:
     """The Parquet files of a pool that is a folder, a glob, a URL or one large file; None if the pool is to be copied."""
     if not isinstance(source, str | Path):
         return None
-    if "://" in str(source) or Path(source).is_dir() or (any(c in str(source) for c in "*?[") and not _exists(source)):
+    if is_url(str(source)) or Path(source).is_dir() or (any(c in str(source) for c in "*?[") and not _exists(source)):
         return find_files(source)
     if not str(source).lower().endswith(".parquet") or not Path(source).is_file():
         return None
@@ -83,41 +87,36 @@ class AsInLog:
 
 def columns_of(files: Sequence[PoolFile]) -> list[str]:
     """The names of the columns, which all files share."""
-    return pl.scan_parquet(files[0].path, glob=False, hive_partitioning=False).collect_schema().names()
+    lazy = pl.scan_parquet(readable(files[0].path), glob=False, hive_partitioning=False)
+    return lazy.collect_schema().names()
 
 
-def check_rows(files: Sequence[PoolFile], reader: AsInLog) -> pl.DataFrame:
-    """Read every row once, and refuse a pool that cannot be used. Returns the first row as it will be read."""
+def check_files_of_pool(files: Sequence[PoolFile], reader: AsInLog, progress: Progress | None = None) -> pl.DataFrame:
+    """Look at every row of a new pool, and refuse one that cannot be used. Returns a row as it will be read."""
     if not sum(file.rows for file in files):
-        raise InputError(f"{files[0].path} has no rows, nor has any other file of the pool. It needs at least one row.")
-    pool = FilePool(files, _as_it_is, _no_features, columns=columns_of(files))
-    found: pl.DataFrame = pool.scan_frames(_Check(files, reader), _first)
+        raise InputError(f"no file of the pool has a row; the first is {files[0].path}. It needs at least one row.")
+    columns = columns_of(files)
+    check_columns(reader.log, columns, reader.label, reader.propensity, reader.id)
+    kept = [name for name in columns if name != reader.label]
+    pool = FilePool(files, reader, _no_features, columns=kept, id=reader.id)
+    pool.progress = progress
+    try_files(pool)
+    found: pl.DataFrame = pool.scan_stretches(partial(_checked, reader, kept), _first)
+    check_ids(pool)
     return found
 
 
-class _Check:
-    """Checks some rows that follow each other in a file."""
-
-    def __init__(self, files: Sequence[PoolFile], reader: AsInLog) -> None:
-        self.paths, self.reader = [file.path for file in files], reader
-        self.ends = np.cumsum([file.rows for file in files])
-
-    def __call__(self, places: Ints, keys: Keys, raw: pl.DataFrame) -> pl.DataFrame:
-        which = int(np.searchsorted(self.ends, places[0], side="right"))
-        first = int(places[0]) - (int(self.ends[which - 1]) if which else 0)
-        try:
-            return self.reader(raw, self.paths[which], first)[:1]
-        except InputError as error:
-            told = str(error)
-            raise InputError(told if self.paths[which] in told else f"{self.paths[which]}: {told}") from None
+def _checked(reader: AsInLog, columns: Sequence[str], stretch: Stretch) -> pl.DataFrame:
+    """The first row of a stretch, all of which can be used."""
+    try:
+        return reader(stretch.raw(columns), stretch.path, stretch.first)[:1]
+    except InputError as error:
+        told = str(error)
+        raise InputError(told if stretch.path in told else f"{stretch.path}: {told}") from None
 
 
 def _first(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     return one
-
-
-def _as_it_is(raw: pl.DataFrame) -> pl.DataFrame:
-    return raw
 
 
 def _no_features(frame: pl.DataFrame) -> Rows:

@@ -1,0 +1,97 @@
+"""Stretches of rows that follow one another in a Parquet file, and how they are read."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from unskew.errors import InputError
+from unskew.pools.fingerprints import PoolFile
+from unskew.pools.remote import readable
+from unskew.rows import Ints
+
+READ = 131_072
+"""Rows that are read together, at most. It is a power of two, as are the row groups of many writers."""
+
+
+class Stretch(NamedTuple):
+    """Rows of one file that follow one another."""
+
+    path: str
+    first: int
+    """The first of them, in the file."""
+    rows: int
+    place: int
+    """The place of the first of them in the pool."""
+
+    @property
+    def places(self) -> Ints:
+        return np.arange(self.place, self.place + self.rows)
+
+    def around(self, places: Ints) -> "Stretch":
+        """The part from the first to the last of these places."""
+        low, high = int(places.min()), int(places.max())
+        return Stretch(self.path, self.first + low - self.place, high - low + 1, low)
+
+    def raw(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Columns of these rows, as the file has them. Only the row groups that hold the rows are decoded."""
+        try:
+            lazy = pl.scan_parquet(readable(self.path), glob=False, hive_partitioning=False)
+            return lazy.select(columns).slice(self.first, self.rows).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"{self.path} cannot be read: {_short(error)}. Restore it from a copy.") from None
+        except pl.exceptions.PanicException:
+            raise InputError(f"{self.path} cannot be read: a value is damaged. Restore it from a copy.") from None
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:120]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a stretch becomes plain rows. It is sent to the processes that read."""
+
+    read: Callable[[pl.DataFrame], pl.DataFrame]
+    columns: tuple[str, ...]
+
+    def frame(self, stretch: Stretch, raw: pl.DataFrame) -> pl.DataFrame:
+        """The plain rows of a stretch, or an error that names the file."""
+        try:
+            return self.read(raw)
+        except InputError as error:
+            raise InputError(f"{stretch.path}: {error}") from None
+
+    def some(self, task: tuple[Stretch, Ints]) -> list[tuple[int, pl.DataFrame]]:
+        """The plain rows at some places of a stretch, with the place where the stretch begins."""
+        stretch, places = task
+        around = stretch.around(places)
+        return [(stretch.place, self.frame(stretch, around.raw(self.columns)[places - around.place]))]
+
+
+def cut(files: Sequence[PoolFile]) -> Iterator[Stretch]:
+    """Stretches of at most READ rows. Where possible they end with a row group: then nothing is decoded twice."""
+    place = 0
+    for file in files:
+        first = 0
+        for rows in _runs(file.groups):
+            yield Stretch(file.path, first, rows, place)
+            first, place = first + rows, place + rows
+
+
+def _runs(groups: Sequence[int]) -> Iterator[int]:
+    """Small row groups joined, and large ones cut evenly."""
+    run = 0
+    for rows in groups:
+        if run and run + rows > READ:
+            yield run
+            run = 0
+        pieces = max(-(-rows // READ), 1)
+        if pieces == 1:
+            run += rows
+        else:
+            yield from (rows * (i + 1) // pieces - rows * i // pieces for i in range(pieces))
+    if run:
+        yield run

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Dir, Json, Overwrite, as_record, count, estimates, next_step, print_json, say_next
+from unskew.cli.campaign import (
+    Cluster,
+    Dir,
+    Json,
+    Overwrite,
+    as_record,
+    count,
+    engine,
+    estimates,
+    next_step,
+    print_json,
+    say_next,
+)
 from unskew.cli.progress import progress, waiting
 from unskew.errors import InputError, NoRandomLabel
 from unskew.estimation.sentences import ahead, uncomputable
@@ -76,6 +88,7 @@ def report(
     dir: Dir,
     out: Annotated[Path | None, typer.Option(help="The page to write. Default: report.html in DIR.")] = None,
     overwrite: Overwrite = False,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """The campaign as one page: error, blind spots, model card.
@@ -87,7 +100,8 @@ def report(
     from unskew.campaigns import Campaign
     from unskew.campaigns.report.report import page, write_report
 
-    with Campaign.open(dir) as campaign, waiting("writing the report"):
+    with engine(cluster), Campaign.open(dir) as campaign, waiting("writing the report") as told:
+        campaign.watch(told)
         path = dir / "report.html" if out is None else out
         page(path, overwrite=overwrite)  # before the work
         campaign.close_due()
@@ -110,9 +124,15 @@ def _members(members: "list[Worth]") -> list[dict[str, Any]]:
 
 def predict(
     dir: Dir,
-    rows: Annotated[Path, typer.Argument(metavar="ROWS", help="Rows with the pool's columns. CSV or Parquet.")],
+    rows: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROWS", help="Rows with the pool's columns. CSV, Parquet, or a folder of Parquet files."
+        ),
+    ],
     out: Annotated[Path | None, typer.Option(help="A .csv or .parquet file. Default: print CSV.")] = None,
     overwrite: Overwrite = False,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Classify new rows, with the chance of the positive class.
@@ -126,7 +146,7 @@ def predict(
 
     ends = (".csv", ".parquet")
     output = None if out is None else Output(out, "unskew predict", overwrite=overwrite, endings=ends)
-    with Campaign.open(dir) as campaign, progress("predicting") as report:
+    with engine(cluster), Campaign.open(dir) as campaign, progress("predicting") as report:
         found = predictions(campaign, rows, report)
         if output is not None:
             said = _written(found, output)

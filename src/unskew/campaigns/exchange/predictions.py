@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 
 def predictions(
-    campaign: Campaign, source: Path, progress: Progress = lambda done, total: None
+    campaign: Campaign, source: str | Path, progress: Progress = lambda done, total: None
 ) -> Iterator[pl.DataFrame]:
     """The predictions for a file's rows, in their order: a frame for each block of them (`Campaign.predict`)."""
     settings = campaign.settings

@@ -30,6 +30,7 @@ from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot
 from unskew.campaigns.tables.encoding import from_plain, to_plain
 from unskew.data import signs
 from unskew.errors import EmptyMeasure, NoRandomLabel
+from unskew.estimation.costs import Costs
 from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
@@ -40,6 +41,8 @@ from unskew.methods.prospect import Prospect
 from unskew.methods.registry import POOL_METHODS, method_named, source_digest
 from unskew.methods.rounds import DRAWN, PoolRound
 from unskew.methods.stopping import prospect
+from unskew.pools.scanning import Progress
+from unskew.rows import Floats
 from unskew.sampling.draws import stand_for
 
 
@@ -63,12 +66,12 @@ class Fitted(NamedTuple):
 class Fitting:
     """What is fitted and picked from a campaign's files. Safe to use from several threads."""
 
-    def __init__(self, folder: Folder, settings: Settings) -> None:
+    def __init__(self, folder: Folder, settings: Settings, progress: Progress | None = None) -> None:
         self.settings = settings
         check_agreed(settings.method)
         self._kind = cast(type[PoolMethod], method_named(settings.method, POOL_METHODS))
         self._cache = Cache(self.digest([]))
-        self._prepared = Prepared(folder, settings, self._cache)
+        self._prepared = Prepared(folder, settings, self._cache, progress)
         self._lock = threading.RLock()
         self._last: Fitted | None = None
         self._judged: tuple[str, Everyone] | None = None
@@ -87,6 +90,11 @@ class Fitting:
     def pool_sample(self) -> pl.DataFrame:
         """The pool as it was read, or if it is in files that are never read whole, an even sample of it."""
         return self._prepared.sample.frame if self.sampled else self.pool_frame
+
+    @property
+    def pool_files(self) -> int | None:
+        """The number of files of a pool that stayed where it is."""
+        return None if self._prepared.files is None else len(self._prepared.files)
 
     @property
     def sampled(self) -> bool:
@@ -241,6 +249,23 @@ class Fitting:
         others = ~np.isin(places, [row.place for row in asked.answered])
         answered = from_plain([row.values for row in asked.answered], self.settings.types)
         return pl.concat([frame.filter(others).select(list(self.settings.types)), answered], how="vertical_relaxed")
+
+    def judged_by(self, answered: Sequence[Row], asked: Snapshot) -> tuple[Floats, Costs]:
+        """The log-odds of the rows that `everyone` judges, by the model after only these answers, and its costs.
+
+        Rows that this model has learned from are judged without their own label.
+        """
+        now, method = self.method(asked.answered), copy(self.method(answered))
+        with self._lock, threadpool_limits(1):
+            if not self.sampled:
+                everyone = method.everyone(whole=True)
+                return everyone.margin, everyone.costs
+            held, seen = now.held(), method.observed()
+            margin = np.concatenate([method.log_odds(part) for part in (method.log_.X, held.X)])
+            places = np.array([row.place for row in answered], dtype=np.int64)
+            learned = np.concatenate([np.flatnonzero(method.log_.z), method.log_.m + held.at(places)])
+            margin[learned] = method.held_out(seen.X, seen.y)
+            return margin, method.costs
 
     def members(self, asked: Snapshot) -> list[tuple[Member, Everyone]]:
         """The members of the model after these answers, each with everyone as it alone would judge them.

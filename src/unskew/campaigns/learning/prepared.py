@@ -21,6 +21,7 @@ from unskew.errors import InputError
 from unskew.methods.pool import JUDGE
 from unskew.pools import MemoryPool, Pool, Some
 from unskew.pools.files import FilePool, PoolFile, check_files
+from unskew.pools.scanning import Progress
 from unskew.rows import Ints, Rows, as_rows
 from unskew.sampling.density_ratio import FITTED_ROWS, density_ratio
 from unskew.sampling.policies import Policy
@@ -64,27 +65,27 @@ class SampledPool(FilePool):
 
     def __init__(self, files: list[PoolFile], read: Any, encode: Any, sample: Callable[[], Sample], **how: Any) -> None:
         super().__init__(files, read, encode, **how)
-        self._rows, self._sample = super().__len__(), sample
+        self._length, self._load = super().__len__(), sample
 
     def __len__(self) -> int:
-        return self._rows
+        return self._length
 
     def some(self, k: int) -> Some:
         if k == JUDGE and not hasattr(self, "_some"):
-            places, frame = self._sample()
+            places, frame = self._load()
             self._some = Some(places, self.encode(frame))
         return super().some(k)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is cached of it: its length alone."""
-        return {"_rows": self._rows}
+        return {"_length": self._length}
 
 
 class Prepared:
     """What a campaign's two files hold, ready to learn from."""
 
-    def __init__(self, folder: Folder, settings: Settings, cache: Cache) -> None:
-        self.folder, self.settings, self._cache = folder, settings, cache
+    def __init__(self, folder: Folder, settings: Settings, cache: Cache, progress: Progress | None = None) -> None:
+        self.folder, self.settings, self._cache, self._progress = folder, settings, cache, progress
         self._found: EstimatedPropensities | None = None
 
     @cached_property
@@ -144,7 +145,9 @@ class Prepared:
         """The files with all columns but a label."""
         assert self.files is not None
         columns = [name for name in columns_of(self.files) if name != self.settings.label]
-        return FilePool(self.files, self._reader, self._encode, columns=columns, id=self.settings.id)
+        found = FilePool(self.files, self._reader, self._encode, columns=columns, id=self.settings.id)
+        found.progress = self._progress
+        return found
 
     @cached_property
     def _reader(self) -> AsInLog:
@@ -217,9 +220,11 @@ class Prepared:
         """The pool as a method takes it."""
         if self.files is not None and self.sampled:
             read, kinds = self._reader.only(list(self.settings.kinds)), self.settings.kinds
-            return SampledPool(
+            found = SampledPool(
                 self.files, read, self._encode, lambda: self.sample, columns=list(kinds), id=self.settings.id
             )
+            found.progress = self._progress
+            return found
         return LazyPool(self.settings.pool_rows, self._pool_features)
 
     def _pool_features(self) -> Any:

@@ -13,7 +13,11 @@ import polars as pl
 from unskew.campaigns.tables import parquet
 from unskew.campaigns.tables.csv_text import BOM, check_text, content, records
 from unskew.campaigns.tables.files import SEPARATORS, ending, plain_frame, read_text
+from unskew.campaigns.tables.pool_files import as_it_is, columns_of, is_many, no_features
 from unskew.errors import InputError
+from unskew.pools.files import FilePool, find_files
+from unskew.pools.remote import readable
+from unskew.pools.trying import try_files
 from unskew.reading import changed, unreadable, without_waiting
 
 ROWS = 50_000
@@ -33,12 +37,15 @@ class Part(NamedTuple):
     total: int
 
 
-def parts(path: Path, columns: Collection[str], text: Collection[str]) -> Iterator[Part]:
-    """The blocks of a file as `read_table` takes it, in the order of its rows.
+def parts(source: str | Path, columns: Collection[str], text: Collection[str]) -> Iterator[Part]:
+    """The blocks of a file as `read_table` takes it, or of a folder or glob of Parquet files, in the order of its rows.
 
     Only these columns are read, as far as they are there, and some of them as text. In a large text file, the type of
     a column is the one that fits all values in the block. Compressed text is unpacked in memory.
     """
+    if is_many(source):
+        return slices(_tried(source, columns), columns, text)
+    path = Path(source)
     kind = ending(path)
     if kind != ".parquet":
         return _texts(path, SEPARATORS[kind], columns, text)
@@ -49,7 +56,15 @@ def parts(path: Path, columns: Collection[str], text: Collection[str]) -> Iterat
     return slices([(path, rows)], columns, text)
 
 
-def slices(files: Sequence[tuple[Path, int]], columns: Collection[str], text: Collection[str]) -> Iterator[Part]:
+def _tried(source: str | Path, columns: Collection[str]) -> list[tuple[str | Path, int]]:
+    """The files that a folder or glob names, none of them damaged, and the number of rows of each."""
+    files = find_files(source)
+    wanted = [name for name in columns_of(files) if name in columns]
+    try_files(FilePool(files, as_it_is, no_features, columns=wanted))
+    return [(file.path, file.rows) for file in files]
+
+
+def slices(files: Sequence[tuple[str | Path, int]], columns: Collection[str], text: Collection[str]) -> Iterator[Part]:
     """The blocks of Parquet files, given the number of rows of each."""
     done, total = 0, sum(rows for _, rows in files)
     for path, rows in files:
@@ -58,9 +73,9 @@ def slices(files: Sequence[tuple[Path, int]], columns: Collection[str], text: Co
             yield Part(partial(_slice, path, start, columns, text), done, total)
 
 
-def _slice(path: Path, start: int, columns: Collection[str], text: Collection[str]) -> pl.DataFrame:
+def _slice(path: str | Path, start: int, columns: Collection[str], text: Collection[str]) -> pl.DataFrame:
     try:
-        lazy = pl.scan_parquet(path, glob=False)
+        lazy = pl.scan_parquet(readable(str(path)), glob=False, hive_partitioning=False)
         wanted = [name for name in lazy.collect_schema().names() if name in columns]
         frame = lazy.select(wanted).slice(start, ROWS).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

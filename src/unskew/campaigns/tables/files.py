@@ -314,7 +314,7 @@ def _check_propensity(q0: pl.Series, first: int = 0) -> None:
         least = f", and at least {LEAST_PROPENSITY:g}" if 0 < (q0[row] or 0) < 1 else ""
         raise InputError(
             f"the propensity {q0.name!r} must be in (0, 1]{least} in every row, with or without a label; got {told} in "
-            f"row {first + row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have propensities estimated."
+            f"row {first + row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have them estimated."
         )
 
 

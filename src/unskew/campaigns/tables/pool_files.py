@@ -23,11 +23,20 @@ COPIED = 1_000_000
 """One file of more rows than this stays where it is. A smaller one is copied into the campaign's folder."""
 
 
+def is_many(source: str | Path) -> bool:
+    """Whether this names a folder, a glob or a URL, and not one file."""
+    text = str(source)
+    try:
+        return is_url(text) or Path(text).is_dir() or (any(c in text for c in "*?[") and not Path(text).exists())
+    except (OSError, ValueError):  # such as a name that is too long
+        return False
+
+
 def files_that_stay(source: object) -> list[PoolFile] | None:
-    """The Parquet files of a pool that is a folder, a glob, a URL or one large file; None if the pool is to be copied."""
+    """The files of a pool that is a folder, a glob, a URL or one large Parquet file; None if it is to be copied."""
     if not isinstance(source, str | Path):
         return None
-    if is_url(str(source)) or Path(source).is_dir() or (any(c in str(source) for c in "*?[") and not _exists(source)):
+    if is_many(source):
         return find_files(source)
     if not str(source).lower().endswith(".parquet") or not Path(source).is_file():
         return None
@@ -36,13 +45,6 @@ def files_that_stay(source: object) -> list[PoolFile] | None:
     except InputError:  # whoever reads it whole says what is wrong
         return None
     return files if files[0].rows > COPIED else None
-
-
-def _exists(source: str | Path) -> bool:
-    try:
-        return Path(source).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def write_list(path: Path, files: Sequence[PoolFile]) -> None:
@@ -81,24 +83,25 @@ class AsInLog:
         """The plain rows; messages name the file, and the row in it."""
         text = [name for name, kind in self.log.schema.items() if kind == pl.String]
         text += [] if self.id is None else [self.id]
+        raw = raw.select(name for name in raw.columns if name in self.log.columns or name == self.id)
         frame = plain_frame(path, raw, text, lambda row: f"row {first + row + 1}")
         return check_pool(self.log, frame, self.label, self.propensity, self.id, first=first)
 
 
 def columns_of(files: Sequence[PoolFile]) -> list[str]:
-    """The names of the columns, which all files share."""
+    """The names of the columns, which all files share. Together, the files must have a row."""
+    if not sum(file.rows for file in files):
+        raise InputError(f"{files[0].path} has no rows, and no other file has. At least one row is needed.")
     lazy = pl.scan_parquet(readable(files[0].path), glob=False, hive_partitioning=False)
     return lazy.collect_schema().names()
 
 
 def check_files_of_pool(files: Sequence[PoolFile], reader: AsInLog, progress: Progress | None = None) -> pl.DataFrame:
     """Look at every row of a new pool, and refuse one that cannot be used. Returns a row as it will be read."""
-    if not sum(file.rows for file in files):
-        raise InputError(f"no file of the pool has a row; the first is {files[0].path}. It needs at least one row.")
     columns = columns_of(files)
     check_columns(reader.log, columns, reader.label, reader.propensity, reader.id)
     kept = [name for name in columns if name != reader.label]
-    pool = FilePool(files, reader, _no_features, columns=kept, id=reader.id)
+    pool = FilePool(files, reader, no_features, columns=kept, id=reader.id)
     pool.progress = progress
     try_files(pool)
     found: pl.DataFrame = pool.scan_stretches(partial(_checked, reader, kept), _first)
@@ -119,5 +122,11 @@ def _first(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     return one
 
 
-def _no_features(frame: pl.DataFrame) -> Rows:
+def as_it_is(raw: pl.DataFrame) -> pl.DataFrame:
+    """For files whose rows are not looked at."""
+    return raw
+
+
+def no_features(frame: pl.DataFrame) -> Rows:
+    """For files whose rows are not learned from."""
     raise NotImplementedError

@@ -93,7 +93,7 @@ class _Gathered:
         keys = self._keys[: self._used]
         keys.sort()
         copies = keys[1:][keys[1:] == keys[:-1]]
-        return copies[np.append(True, copies[1:] != copies[:-1])[: len(copies)]]
+        return np.asarray(copies[np.append(True, copies[1:] != copies[:-1])[: len(copies)]])
 
 
 def _check_texts(pool: "FilePool", suspects: Keys) -> None:

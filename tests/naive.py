@@ -91,3 +91,11 @@ def judge(w, X, slope):
 
 def least(q0, inside):
     return min([q for q, within in zip(q0, inside, strict=True) if within], default=1.0)
+
+
+def hash_text(content):
+    """`hash_texts`, of one text."""
+    bits = 0xCBF29CE484222325
+    for byte in content:
+        bits = ((bits ^ byte) * 0x100000001B3) % 2**64
+    return mix(bits)

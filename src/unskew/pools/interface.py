@@ -34,7 +34,6 @@ class Pool(ABC):
     """Rows that can be asked for."""
 
     _some: Some
-
     progress: Progress | None = None
     """Is told during a scan how many rows have been looked at, and how many there are: to show a bar."""
 

@@ -34,9 +34,7 @@ def snapshot(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_campaign_on_many_files(
-    bank: Path, begun: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_campaign_on_many_files(bank: Path, begun: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = ["start", "other", "--log", str(begun / "log.parquet"), "--pool", str(begun / "pool"), *NAMES]
     said = out(capsys, *other)
     assert f"pool        {ROWS} rows in 8 files, which stay where they are: do not change or move them\n" in said

@@ -135,3 +135,11 @@ def gauge(X, recipe, turns, sketch, stake, rest, weights, trees, total):
         c = p * (1.0 - p)
         score[i] = c / (1.0 + c * variance) * (rest[2] + sum(m * a * a for m, a in zip(stake, u, strict=False)))
     return log_odds, score
+
+
+def hash_text(content):
+    """`hash_texts`, of one text."""
+    bits = 0xCBF29CE484222325
+    for byte in content:
+        bits = ((bits ^ byte) * 0x100000001B3) % 2**64
+    return mix(bits)

@@ -49,10 +49,10 @@ def each_table_tried_once() -> Iterator[None]:
     """A Parquet file is first tried in a process of its own, which takes long. Here one is tried only once."""
     tried, check = set(), parquet.check_parquet
 
-    def once(path: Path) -> None:
+    def once(path: Path, rows: int = 0) -> None:
         content = sha256(path.read_bytes()).digest()
         if content not in tried:
-            check(path)
+            check(path, rows)
             tried.add(content)
 
     with pytest.MonkeyPatch.context() as patch:

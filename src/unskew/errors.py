@@ -15,6 +15,10 @@ class InputError(UnskewError, ValueError):
     """A value that was passed in breaks a rule; the message names the value, the rule and the remedy."""
 
 
+class TooFewRows(InputError):
+    """A group of rows of which the sample of a large pool holds too few."""
+
+
 class NoRandomLabel(InputError):
     """There is no randomly drawn label, neither in the log nor among the drawn rows, so nothing can be estimated."""
 

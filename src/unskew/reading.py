@@ -23,7 +23,7 @@ def regular_file(path: Path) -> os.stat_result:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"there is no file {str(path)!r}. Check the name, and the folder you are in.") from None
     except (OSError, ValueError) as error:  # a zero byte in the name is a ValueError
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if stat.S_ISDIR(found.st_mode):
         raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
     if not stat.S_ISREG(found.st_mode):
@@ -51,10 +51,15 @@ def read_file(path: Path, *, most: int) -> bytes:
             content = file.read(before.st_size + 1)
             after = os.fstat(file.fileno())
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if len(content) != before.st_size or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-        raise InputError(f"{path} changed while it was read. Wait until it is written, then try again.")
+        raise changed(path)
     return content
+
+
+def changed(path: Path) -> InputError:
+    """The error for a file that somebody wrote to while it was read."""
+    return InputError(f"{path} changed while it was read. Wait until it is written, then try again.")
 
 
 def without_waiting(path: str, flags: int) -> int:
@@ -62,5 +67,6 @@ def without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
+def unreadable(path: Path, error: Exception) -> InputError:
+    """The error for a file that the system does not let us read."""
     return InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. Check its permissions.")

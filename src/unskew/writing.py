@@ -14,8 +14,8 @@ MARKERS = ("campaign.json", ".unfinished")
 """A folder with one of these is that of a campaign."""
 
 CAMPAIGN_FILES = (
-    *MARKERS, "log.parquet", "pool.parquet", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm",
-    "ledger.sqlite-journal", "ledger.head",
+    *MARKERS, "log.parquet", "pool.parquet", "pool.files.json", "ledger.sqlite", "ledger.sqlite-wal",
+    "ledger.sqlite-shm", "ledger.sqlite-journal", "ledger.head",
 )  # fmt: skip
 CACHE = "cache"
 """Campaigns of version 0.2 and earlier have a folder of this name."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,10 +13,10 @@ from unskew.campaigns.ledger.live import Live, Transaction
 from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, State
-from unskew.campaigns.ledger.status import Status, room, status_of
+from unskew.campaigns.ledger.status import Status, as_html, room, status_of
 from unskew.campaigns.ledger.store import Ledger, utc_now
 from unskew.campaigns.rounds import Fit, Rounds
-from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of
+from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of, to_undo
 from unskew.errors import InputError, StoreError
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import EQUAL, Costs
@@ -31,6 +30,9 @@ if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that f
     from unskew.estimation.everyone import Everyone
     from unskew.estimation.population import PopulationEstimate
     from unskew.methods.loop import Method
+
+
+Progress = Callable[[int, int], None]
 
 
 class Campaign:
@@ -82,7 +84,9 @@ class Campaign:
         classes: Sequence[str] | None = None,
         lease: timedelta = timedelta(minutes=30),
         seed: int = 0,
+        look: int = 0,
         now: Callable[[], datetime] = utc_now,
+        progress: Progress | None = None,
     ) -> Self:
         """Begin a campaign in a new folder, from a log and a pool.
 
@@ -91,7 +95,9 @@ class Campaign:
         dir : path
             A folder that holds no campaign yet.
         log, pool : path or frame
-            CSV or Parquet files, or Polars or pandas frames, as `tables.files.read_table` takes them.
+            CSV or Parquet files, or Polars or pandas frames, as `tables.files.read_table` takes them. The pool may also
+            be a folder or a glob of Parquet files. Such files, and a single one of more than a million rows, stay where
+            they are. All others are copied into `dir`.
         label, propensity, id : str
             Columns. `label` and `propensity` are in the log; propensities that were not recorded are estimated. `id`
             is in the pool. The pool may have propensities too: the log's decision, had the row been in the log.
@@ -114,15 +120,19 @@ class Campaign:
             For how long a row is kept for the person who asked for it.
         seed : int
             The seed of everything random.
+        look : int
+            Each round considers only this number of rows, drawn at random; 0 looks at all.
         now : callable
             The clock.
+        progress : callable, optional
+            Is told, while a pool in files is read, how many rows are done, and of how many.
         """
         from unskew.campaigns.creating import create  # scikit-learn takes seconds to import
 
         create(
             Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
             drawn=drawn, aim=Aim(costs, recall), store=store, classes=None if classes is None else list(classes),
-            lease=lease, seed=seed,
+            lease=lease, seed=seed, look=look, progress=progress,
         )  # fmt: skip
         return cls.open(dir, now=now)
 
@@ -192,8 +202,17 @@ class Campaign:
 
     @property
     def pool_frame(self) -> "pl.DataFrame":
-        """The pool as it was read."""
+        """The pool as it was read. Of a pool of more than 50,000 rows in files, there is only a `pool_sample`."""
         return self._rounds.fitting.pool_frame
+
+    @property
+    def pool_sample(self) -> "pl.DataFrame":
+        """The pool as it was read, or 50,000 rows that stand for a larger one in files."""
+        return self._rounds.fitting.pool_sample
+
+    def watch(self, progress: Progress) -> None:
+        """Tell `progress`, whenever a pool in files is read, how many rows are done, and of how many."""
+        self._rounds.progress = progress
 
     def row(self, id: str) -> Row:
         """A row that was asked for."""
@@ -272,21 +291,11 @@ class Campaign:
         checked_name(by)
         with self._live.writing() as write:
             state = write.state
-            last, newest = state.undoable(by), next(reversed(state.done.get(by, [])), None)
-            wanted = id if id is not None else last or newest
-            if wanted is None:
-                return None
-            if wanted != last:
-                held = state.open.get(wanted)
-                if held is not None and held.holder == by:
-                    return held
-                if wanted == newest:
-                    told = f"row {wanted!r} was skipped and its place in the budget is taken. Go on with the next."
-                else:
-                    told = f"only your last answer can be taken back; {wanted!r} is not it. Answer the next row."
-                raise InputError(told)
-            write.append(Undone(wanted, state.rows[wanted].label, self.ledger.now() + self._rounds.lease), by=by)
-            return state.rows[wanted]
+            row = to_undo(state, by, id)
+            if row is not None and row.id == state.undoable(by):
+                write.append(Undone(row.id, row.label, self.ledger.now() + self._rounds.lease), by=by)
+                row = state.rows[row.id]
+            return row
 
     def _take_in(
         self,
@@ -386,15 +395,4 @@ class Campaign:
             write.append(Revoked(name))
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        status = self.status()
-        people = ", ".join(f"{name} ({work.answered})" for name, work in status.annotators.items())
-        facts = {
-            "campaign": self.name,
-            "labels": f"{status.spent} of {status.budget}",
-            "rounds": f"{status.rounds}, {status.closed} closed",
-            "the model": status.told.removeprefix("is "),
-            "people": people or "nobody yet",
-        }
-        rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
-        return f'<table class="unskew-campaign"><tbody>{rows}</tbody></table>'
+        return as_html(self.name, self.status())

@@ -21,10 +21,12 @@ from unskew.campaigns.ledger.store import Ledger
 from unskew.campaigns.tables.encoding import schema_of
 from unskew.campaigns.tables.files import check_log, check_pool, feature_columns, kinds, read_table
 from unskew.campaigns.tables.frames import put_frame
+from unskew.campaigns.tables.pool_files import AsInLog, check_files_of_pool, files_that_stay, write_list
 from unskew.errors import InputError
 from unskew.estimation.aims import Aim
 from unskew.methods.registry import POOL_METHODS, REGISTRY, is_registered, method_named
-from unskew.methods.rounds import checked_share
+from unskew.methods.rounds import checked_look, checked_share
+from unskew.pools.scanning import Progress
 
 LONGEST_LEASE = timedelta(days=365)
 
@@ -48,6 +50,8 @@ def create(
     classes: list[str] | None,
     lease: timedelta,
     seed: int,
+    look: int,
+    progress: Progress | None = None,
 ) -> None:
     """Make the folder a campaign, or leave everything as it was. After a kill at any point, the same call works."""
     folder.check_free()
@@ -59,6 +63,7 @@ def create(
     checked_share(drawn)
     if not timedelta(seconds=1) <= lease <= LONGEST_LEASE:
         raise InputError(f"lease must be from a second to a year; got {lease}. A good first value is half an hour.")
+    look = checked_look(_whole("look", look, "50000"))
     if seed < 0:
         raise InputError(f"seed must be at least 0; got {seed}. Choose another.")
     if id in PREDICTED:
@@ -67,17 +72,24 @@ def create(
     pair = check_log(
         log_frame, label, propensity, None if id is None or id not in log_frame.columns else id, classes=classes
     )
-    # The log decides what a column holds: the few rows of a pool may look like something else.
-    text = [name for name, dtype in log_frame.schema.items() if dtype == pl.String]
-    pool_read = read_table(pool, text=text if id is None else [*text, id], name="the pool")
-    pool_frame = check_pool(log_frame, pool_read, label, propensity, id)
+    files = files_that_stay(pool)
+    if files is None:
+        # The log decides what a column holds: the few rows of a pool may look like something else.
+        text = [name for name, dtype in log_frame.schema.items() if dtype == pl.String]
+        pool_read = read_table(pool, text=text if id is None else [*text, id], name="the pool")
+        pool_frame = check_pool(log_frame, pool_read, label, propensity, id)
+    else:  # a row of it
+        pool_frame = check_files_of_pool(files, AsInLog.of(log_frame, label, propensity, id), progress)
     features = feature_columns(log_frame, label, propensity, id)
     holds = kinds(log_frame)
     with ExitStack() as opened:
         ledger = None if store is None else opened.enter_context(Ledger(server(store)))  # first: is it there at all?
         opened.enter_context(folder.making())
         put_frame(folder.log, log_frame)
-        put_frame(folder.pool, pool_frame)
+        if files is None:
+            put_frame(folder.pool, pool_frame)
+        else:
+            write_list(folder.pool_files, files)
         settings = Settings(
             version=unskew.__version__,
             method=named,
@@ -96,10 +108,11 @@ def create(
             types=_shown_types(pool_frame, label, propensity),
             log_rows=log_frame.height,
             log_sha256=digest(folder.log),
-            pool_rows=pool_frame.height,
-            pool_sha256=digest(folder.pool),
+            pool_rows=pool_frame.height if files is None else sum(file.rows for file in files),
+            pool_sha256=digest(folder.pool if files is None else folder.pool_files),
+            look=look,
         )
-        fitting = Fitting(folder, settings)
+        fitting = Fitting(folder, settings, progress)
         fitting.method([])  # now, so that the first ask need not wait, and what cannot be fitted is refused here
         first = Started(*fitting.estimates(Snapshot([], [], [])))
         campaign = str(uuid4())

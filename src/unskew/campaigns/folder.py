@@ -28,6 +28,7 @@ class Folder:
         self.marker = self.path / "campaign.json"
         self.log = self.path / "log.parquet"
         self.pool = self.path / "pool.parquet"
+        self.pool_files = self.path / "pool.files.json"
         self.ledger = self.path / "ledger.sqlite"
         self.head = self.path / "ledger.head"
         self.unfinished = self.path / ".unfinished"
@@ -39,7 +40,7 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file. Name a folder.")
         if not self.unfinished.exists():
-            for path in (self.log, self.pool, self.ledger, self.head):
+            for path in (self.log, self.pool, self.pool_files, self.ledger, self.head):
                 if path.exists():
                     raise InputError(f"{path} exists, and a campaign would replace it. Choose another folder.")
 
@@ -76,7 +77,7 @@ class Folder:
 
     def _clear(self) -> None:
         """Remove all files of a campaign, and files that were half written."""
-        for path in (self.marker, self.log, self.pool, self.ledger, self.head):
+        for path in (self.marker, self.log, self.pool, self.pool_files, self.ledger, self.head):
             for part in (path, *self.path.glob(f".{path.name}.*")):
                 part.unlink(missing_ok=True)
         for end in ("-wal", "-shm"):

@@ -13,13 +13,17 @@ from unskew.campaigns.audit.rules import Condition, Rule
 from unskew.campaigns.learning.fitting import Fitting
 from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.tables.encoding import MISSING, plain_column
-from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, unknown
+from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, TooFewRows, unknown
 from unskew.estimation.costs import Costs
+from unskew.estimation.counts import mean_of
 from unskew.estimation.everyone import WITHOUT_THRESHOLD, Everyone
 from unskew.estimation.measures import MEASURES
 from unskew.estimation.planning import Ahead, Widths
 from unskew.estimation.population import PopulationEstimate
 from unskew.rows import Bools, Floats
+
+LEAST_SAMPLED = 200
+"""A group must have this number of rows in the sample of a large pool."""
 
 SURE = 1e-12
 """Probabilities of another model closer to 0 or 1 than this are moved there: log-odds must be finite."""
@@ -89,44 +93,54 @@ class Measuring:
                 f"{column!r} holds a {kind}, with too many values. Name a column of categories, or give a rule such "
                 f"as '{column} {'>= 2024-01-01' if kind == 'date' else '< 100'}'."
             )
-        frames = self.fitting.log_frame, self.fitting.pool_frame
+        frames = self.fitting.log_frame, self.fitting.pool_sample
         texts = pl.concat([frame[column].cast(pl.String).fill_null(MISSING) for frame in frames])
         counted = texts.value_counts(name="rows").sort("rows", column, descending=[True, False])
         return {"missing" if value == MISSING else value: _only(column, kind, value) for value in counted[column]}
 
     def group(self, where: str | Rule) -> Bools:
-        """Which rows of log and pool a rule is about."""
+        """Which rows of log and pool a rule is about; of a large pool in files, which rows of a sample of it."""
         kinds = self.fitting.settings.kinds
         rule = rule_of(where, kinds) if isinstance(where, str) else where
-        frames = self.fitting.log_frame, self.fitting.pool_frame
-        found = np.concatenate([rule.mask(frame) for frame in frames])
-        if not found.any():
+        frames = self.fitting.log_frame, self.fitting.held_frame(self.asked)
+        found = [rule.mask(frame) for frame in frames]
+        rows = int(found[1].sum())
+        if not found[0].any() and not rows:
             raise InputError(f"no row of log and pool has {str(where)!r:.80}. {_known(rule, frames[1])}")
-        return found
+        if self.fitting.sampled and rows < LEAST_SAMPLED:
+            raise TooFewRows(
+                f"{rows} of the {frames[1].height:,} rows that stand for the pool have {str(where)!r:.80}; an estimate "
+                f"needs {LEAST_SAMPLED}. Use a wider rule."
+            )
+        return np.concatenate(found)
+
+    def share(self, where: str | Rule) -> float:
+        """The share of all rows of log and pool that a rule is about."""
+        group = self.group(where)
+        return mean_of(group, self.fitting.everyone(self.asked).design.all_counts if self.fitting.sampled else None)
 
     def _log_odds(self, against: Any, costs: Costs | None) -> Floats:
         """Another model's log-odds for all rows: by a column, of an earlier model, or of a classifier.
 
         An earlier model's are moved so that it decides at its own threshold where the present one does by these costs.
         """
-        frames = self.fitting.log_frame, self.fitting.pool_frame
+        frames = self.fitting.log_frame, self.fitting.held_frame(self.asked)
         if isinstance(against, int) and not isinstance(against, bool):
-            found = self._earlier(against)
-            return found.margin + (0.0 if costs is None else costs.log_odds - found.costs.log_odds)
+            margin, earlier = self._earlier(against)
+            return margin + (0.0 if costs is None else costs.log_odds - earlier.log_odds)
         if isinstance(against, str):
             named = zip(frames, ("log", "pool"), strict=True)
             return np.concatenate([_probabilities(frame, against, table) for frame, table in named])
         positive = [str(value) for value in against.classes_].index(self.fitting.settings.classes[1])
         return np.concatenate([_finite(against.predict_proba(frame)[:, positive]) for frame in frames])
 
-    def _earlier(self, labels: int) -> Everyone:
-        """Everyone as judged by this campaign's model after its first labels."""
+    def _earlier(self, labels: int) -> tuple[Floats, Costs]:
+        """The log-odds of everyone by this campaign's model after its first labels, and the costs it decided by."""
         answered = self.asked.answered
         if not 0 <= labels <= len(answered):
             raise InputError(f"against must be 0 to {len(answered)}, the labels so far; got {labels}. Name fewer.")
         first = {row.id for row in sorted(answered, key=lambda row: row.at or "")[:labels]}
-        method = self.fitting.method([row for row in answered if row.id in first])
-        return method.everyone(whole=True)
+        return self.fitting.judged_by([row for row in answered if row.id in first], self.asked)
 
 
 def _estimated(everyone: Everyone, measures: Iterable[str]) -> dict[str, PopulationEstimate | None]:

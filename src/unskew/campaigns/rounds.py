@@ -29,12 +29,13 @@ class Rounds:
     def __init__(self, folder: Folder, settings: Settings, ledger: Ledger, live: Live) -> None:
         self.folder, self.settings, self.ledger, self.live = folder, settings, ledger, live
         self.lease = timedelta(seconds=settings.lease_seconds)
+        self.progress: Callable[[int, int], None] = lambda done, total: None
 
     @cached_property
     def fitting(self) -> "Fitting":
         from unskew.campaigns.learning.fitting import Fitting  # scikit-learn takes seconds to import
 
-        return Fitting(self.folder, self.settings)
+        return Fitting(self.folder, self.settings, lambda done, total: self.progress(done, total))
 
     def snapshot(self) -> Snapshot:
         """What was asked and answered, as it is now."""

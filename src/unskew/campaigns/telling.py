@@ -195,3 +195,21 @@ def _skipped_by_another(row: Row, actor: str) -> bool:
 
 def _shown(label: str | None) -> str:
     return "skipped" if label is None else repr(label)
+
+
+def to_undo(state: State, by: str, id: str | None) -> Row | None:
+    """The row whose answer `by` may take back, or that `by` holds again already; None if there is none."""
+    last, newest = state.undoable(by), next(reversed(state.done.get(by, [])), None)
+    wanted = id if id is not None else last or newest
+    if wanted is None:
+        return None
+    if wanted != last:
+        held = state.open.get(wanted)
+        if held is not None and held.holder == by:
+            return held
+        if wanted == newest:
+            told = f"row {wanted!r} was skipped and its place in the budget is taken. Go on with the next."
+        else:
+            told = f"only your last answer can be taken back; {wanted!r} is not it. Answer the next row."
+        raise InputError(told)
+    return state.rows[wanted]

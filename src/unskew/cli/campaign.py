@@ -3,6 +3,7 @@
 import getpass
 import json
 import shlex
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,19 @@ if TYPE_CHECKING:
 Dir = Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.", show_default=False)]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who labels. Default: your login name.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also replace files that this command did not write.")]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786, whose workers read the files.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def engine(cluster: str | None) -> AbstractContextManager[Any]:
+    """Within this, files are read by the workers of a cluster, if one is named."""
+    if cluster is None:
+        return nullcontext()
+    from unskew.pools.cluster import on_cluster
+
+    return on_cluster(cluster)
 
 
 def login(by: str | None) -> str:

@@ -7,7 +7,7 @@ import typer
 
 from unskew.cli.campaign import Dir, Json, as_record, count, print_json
 from unskew.cli.progress import waiting
-from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
+from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, TooFewRows
 from unskew.estimation.sentences import MEASURES, beside, compared, interval, percent, sources, uncomputable, wrong
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def error(
             told = uncomputable(measure)
             print_json({"measure": measure, "value": None, "why": told}) if as_json else print(f"{measure}: {told}")
             return
-        rows = 1.0 if where is None else float(campaign.measuring().group(where).mean())
+        rows = 1.0 if where is None else campaign.measuring().share(where)
         classes = campaign.settings.classes
     if as_json:
         print_json({**(as_record(found) or {}), "where": where, "rows": rows, "against": how["against"]})
@@ -99,7 +99,12 @@ def _print_groups(campaign: "Campaign", column: str, how: dict[str, Any], as_jso
     records: list[dict[str, Any]] = []
     lines = [[column, "of all rows", f"{what}, 95 % interval", *(["commoner class", "flagged"] if plain else [])]]
     for value, rule in list(rules.items())[:MOST]:
-        rows = float(measuring.group(rule).mean())
+        try:
+            rows = measuring.share(rule)
+        except TooFewRows:
+            records.append({"is": value, "rows": None, "value": None, "why": "too few rows in the sample"})
+            lines.append([value, "few", "too few rows in the sample"])
+            continue
         records.append({"is": value, "rows": rows})
         lines.append([value, f"{percent(rows)} %"])
         try:

@@ -9,10 +9,12 @@ import typer
 
 from unskew.cli.campaign import (
     By,
+    Cluster,
     Dir,
     Json,
     Overwrite,
     count,
+    engine,
     estimates,
     login,
     next_step,
@@ -31,6 +33,7 @@ def ask(
     out: Annotated[Path | None, typer.Option(help="File to write. Default: print the rows.")] = None,
     overwrite: Overwrite = False,
     by: By = None,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Get the next rows to label.
@@ -51,7 +54,8 @@ def ask(
         raise unknown("form", form, FORMS)
     end = ".json" if form == "label-studio" else f".{form}"
     actor = login(by)
-    with Campaign.open(dir) as campaign, waiting("choosing rows"):
+    with engine(cluster), Campaign.open(dir) as campaign, waiting("choosing rows") as report:
+        campaign.watch(report)
         output = None  # checked before rows are handed out
         if out is not None:
             output = Output(out, "unskew ask", partial(is_told, campaign), overwrite, (end,))
@@ -116,7 +120,8 @@ def tell(
         if not as_json:  # at once: learning from them may take a while
             print(", ".join(f"{number} {words[name]}" for name, number in counts.items() if number) or "nothing new")
             print(f"{campaign.state.spent} of {campaign.settings.budget} labels", flush=True)
-        with waiting("learning"):
+        with waiting("learning") as report:
+            campaign.watch(report)
             campaign.close_due()
         status = campaign.status()
     step = next_step(status, dir, actor, str(labels))

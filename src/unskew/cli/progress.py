@@ -36,22 +36,31 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """While one long step of unknown length runs, show what it is and how long it has taken."""
+def waiting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """While long steps run, show what they are for and how long they have taken.
+
+    A step whose length is known calls `(done, total)`, and then a bar shows the time left.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield lambda done, total: None
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    bar = (BarColumn(), TimeRemainingColumn(), TextColumn("left"))
     spinner = Progress(*columns, console=Console(stderr=True), transient=True)
-    spinner.add_task(what, total=None)
+    task = spinner.add_task(what, total=None)
+
+    def report(done: int, total: int) -> None:
+        spinner.columns = (*columns, *bar) if done < total else columns
+        spinner.update(task, completed=done, total=total)
+
     later = threading.Timer(PATIENCE, spinner.start)
     later.daemon = True
     later.start()
     try:
-        yield
+        yield report
     finally:
         later.cancel()
         spinner.stop()

@@ -1,17 +1,35 @@
 """`unskew status`, `report`, `predict` and `export`: the results of a campaign."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Dir, Json, Overwrite, as_record, count, estimates, next_step, print_json, say_next
-from unskew.cli.progress import waiting
+from unskew.cli.campaign import (
+    Cluster,
+    Dir,
+    Json,
+    Overwrite,
+    as_record,
+    count,
+    engine,
+    estimates,
+    next_step,
+    print_json,
+    say_next,
+)
+from unskew.cli.progress import progress, waiting
 from unskew.errors import InputError, NoRandomLabel
 from unskew.estimation.sentences import ahead, uncomputable
 from unskew.writing import Output
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from unskew.campaigns import Status
     from unskew.campaigns.measuring import Measuring, Worth
     from unskew.estimation.planning import Ahead
@@ -70,6 +88,7 @@ def report(
     dir: Dir,
     out: Annotated[Path | None, typer.Option(help="The page to write. Default: report.html in DIR.")] = None,
     overwrite: Overwrite = False,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """The campaign as one page: error, blind spots, model card.
@@ -81,7 +100,8 @@ def report(
     from unskew.campaigns import Campaign
     from unskew.campaigns.report.report import page, write_report
 
-    with Campaign.open(dir) as campaign, waiting("writing the report"):
+    with engine(cluster), Campaign.open(dir) as campaign, waiting("writing the report") as told:
+        campaign.watch(told)
         path = dir / "report.html" if out is None else out
         page(path, overwrite=overwrite)  # before the work
         campaign.close_due()
@@ -104,9 +124,15 @@ def _members(members: "list[Worth]") -> list[dict[str, Any]]:
 
 def predict(
     dir: Dir,
-    rows: Annotated[Path, typer.Argument(metavar="ROWS", help="Rows with the pool's columns. CSV or Parquet.")],
+    rows: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROWS", help="Rows with the pool's columns. CSV, Parquet, or a folder of Parquet files."
+        ),
+    ],
     out: Annotated[Path | None, typer.Option(help="A .csv or .parquet file. Default: print CSV.")] = None,
     overwrite: Overwrite = False,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Classify new rows, with the chance of the positive class.
@@ -116,21 +142,52 @@ def predict(
     unskew predict bank new.csv > predictions.csv
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.tables.frames import as_csv, put_frame
+    from unskew.campaigns.exchange.predictions import predictions
 
     ends = (".csv", ".parquet")
     output = None if out is None else Output(out, "unskew predict", overwrite=overwrite, endings=ends)
-    with Campaign.open(dir) as campaign, waiting("predicting"):
-        found = campaign.predict(rows)
-    if output is not None:
-        put_frame(output.path, found, output.check)
+    with engine(cluster), Campaign.open(dir) as campaign, progress("predicting") as report:
+        found = predictions(campaign, rows, report)
+        if output is not None:
+            said = _written(found, output)
+        elif as_json:
+            said = _listed(found)
+        else:
+            _print_whole(found)
+            return
     if as_json:
-        print_json({"rows": found.height, **({"out": str(out)} if out else {"predictions": found.to_dicts()})})
-    elif out is None:
-        print(as_csv(found), end="")
+        print_json(said)
     else:
-        print(f"{count(found.height, 'prediction')} in {out}")
+        print(f"{count(said['rows'], 'prediction')} in {out}")
         say_next("export", dir)
+
+
+def _written(blocks: "Iterator[pl.DataFrame]", output: Output) -> dict[str, Any]:
+    from unskew.campaigns.exchange.predictions import write
+
+    rows = 0
+
+    def into(beside: Path) -> None:
+        nonlocal rows
+        rows = write(blocks, output.path, beside)
+
+    output.put(into)
+    return {"rows": rows, "out": str(output.path)}
+
+
+def _listed(blocks: "Iterator[pl.DataFrame]") -> dict[str, Any]:
+    found = [row for block in blocks for row in block.to_dicts()]
+    return {"rows": len(found), "predictions": found}
+
+
+def _print_whole(blocks: "Iterator[pl.DataFrame]") -> None:
+    """Print CSV, all of it or nothing: first it is written to a file that has no name."""
+    from unskew.campaigns.exchange.predictions import write_csv
+
+    with TemporaryFile("w+", encoding="utf-8", newline="") as file:
+        write_csv(blocks, file)
+        file.seek(0)
+        copyfileobj(file, sys.stdout)
 
 
 def export(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Json, next_step, print_json, say_next
+from unskew.cli.campaign import Cluster, Json, count, engine, next_step, print_json, say_next
 from unskew.cli.progress import waiting
 from unskew.errors import InputError
 from unskew.estimation.costs import Costs
@@ -22,7 +22,12 @@ YEAR = 525_600
 def start(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's new folder.", show_default=False)],
     log: Annotated[Path, typer.Option(help="The log: rows with and without a label. CSV or Parquet.")],
-    pool: Annotated[Path, typer.Option(help="The rows that may be asked for. CSV or Parquet.")],
+    pool: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH", help="The rows that may be asked for. CSV, Parquet, or a folder of Parquet files."
+        ),
+    ],
     label: Annotated[str, typer.Option(help="The log's column of labels, empty where unknown.")],
     propensity: Annotated[
         str | None, typer.Option(help="The log's column of propensities. Default: they are estimated.")
@@ -50,6 +55,10 @@ def start(
     ] = None,
     lease: Annotated[float, typer.Option(help="Minutes for which a row is kept for the person who asked.")] = 30.0,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
+    look: Annotated[
+        int, typer.Option(metavar="N", help="Consider only N rows, drawn at random, in each round. 0 looks at all.")
+    ] = 0,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Begin a campaign: a log, a pool, a budget.
@@ -57,6 +66,8 @@ def start(
     unskew start bank --log log.csv --pool pool.csv --label repaid --propensity granted_with --id application
 
     unskew start bank --log log.parquet --pool pool.parquet --label repaid --store postgresql://team@db/bank
+
+    unskew start bank --log log.parquet --pool 'pool/*.parquet' --label repaid --id application
     """
     from unskew.campaigns import Campaign
     from unskew.campaigns.ledger.engines import holds_password
@@ -67,11 +78,12 @@ def start(
     if not 0 < lease <= YEAR:
         raise InputError(f"--lease must be above 0 and at most {YEAR} minutes, a year; got {lease:g}. Try --lease 30.")
     with (
-        waiting("reading the files, fitting the first model"),
+        engine(cluster),
+        waiting("reading the files, fitting the first model") as report,
         Campaign.create(
             dir, log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
             drawn=drawn, costs=Costs(false_positive, false_negative), recall=recall, store=store, classes=pair,
-            lease=timedelta(minutes=lease), seed=seed,
+            lease=timedelta(minutes=lease), seed=seed, look=look, progress=report,
         ) as campaign,
     ):  # fmt: skip
         begun = _plain(campaign)
@@ -99,6 +111,7 @@ def _plain(campaign: "Campaign") -> dict[str, Any]:
         "log_rows": settings.log_rows,
         "labelled": settings.log_rows - label_texts(log, settings.label).null_count(),
         "pool_rows": settings.pool_rows,
+        "pool_files": campaign.measuring().fitting.pool_files,
         "columns": settings.kinds,
         "left_out": {
             name: "text for people" if kind == "text" else "the same in every row"
@@ -114,6 +127,7 @@ def _plain(campaign: "Campaign") -> dict[str, Any]:
         "decision": settings.decision(method.costs.threshold),
         "method": settings.method,
         "seed": settings.seed,
+        "look": settings.look,
     }
 
 
@@ -123,7 +137,11 @@ def _print(begun: dict[str, Any]) -> None:
         kinds.setdefault(kind, []).append(name)
     known = f"{begun['labelled']} of {begun['log_rows']} rows have a label, {' or '.join(begun['classes'])}"
     print(f"log         {known}")
-    print(f"pool        {begun['pool_rows']} rows")
+    files = begun["pool_files"]
+    stays = (
+        "" if files is None else f" in {count(files, 'file')}, which stay where they are: do not change or move them"
+    )
+    print(f"pool        {begun['pool_rows']} rows{stays}")
     for kind, names in kinds.items():
         print(f"{kind:<12}{', '.join(names)}")
     if begun["left_out"]:

@@ -92,7 +92,7 @@ class Planner:
 
         campaign = self.campaign
         if self._blind is None:
-            self._blind = BlindSpots(campaign.log_frame, campaign.pool_frame, campaign.settings, most=SPOTS)
+            self._blind = BlindSpots(campaign.log_frame, campaign.pool_sample, campaign.settings, most=SPOTS)
         found = self._blind.filled(campaign.refresh().answered())
         return tuple(
             SpotShown(rule=s.rule, share=s.population_share, before=1000 * s.rate_before, now=1000 * s.rate_now)

@@ -9,6 +9,7 @@ import polars as pl
 from unskew.campaigns.audit.blind_spots import blind_spots, missing_from
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
+from unskew.campaigns.tables.encoding import from_plain
 from unskew.data import nearly_all
 
 
@@ -27,6 +28,8 @@ class Filled:
     population_share: float
     all_log_labels: int
     all_labels: int
+    about: bool = False
+    """Whether the number of its rows is an estimate from a sample of the pool."""
 
     @property
     def labels(self) -> int:
@@ -58,34 +61,52 @@ class BlindSpots:
     """The blind spots of a campaign's log, found once: they stay the same whatever is answered.
 
     A log of labelled rows only is compared with the pool, which then stands for everyone. Otherwise log and pool do.
+    `pool` may be an even sample of the campaign's pool.
     """
 
     def __init__(self, log: pl.DataFrame, pool: pl.DataFrame, settings: Settings, *, most: int = 8) -> None:
+        self._types = settings.types
+        self._rows, self._sample = settings.pool_rows, pool.height
         self._known = log[settings.label].is_not_null().to_numpy()
         self._only_labelled = settings.propensity is None and nearly_all(self._known)
         if self._only_labelled:
             found = missing_from(log.filter(self._known), pool, settings.kinds, max_rules=most)
         else:
             found = blind_spots(log, settings.kinds, self._known, max_rules=most)
-        self._inside = [(str(s.rule).replace("_", " "), s.rule.mask(log), s.rule.mask(pool)) for s in found]
+        self._inside = [(s.rule, s.rule.mask(log), int(s.rule.mask(pool).sum())) for s in found]
 
     def filled(self, answered: Iterable[Row]) -> list[Filled]:
         """The spots, the largest gap in the log first, with the labels of these answers."""
-        places: dict[str, list[int]] = {"chosen": [], "drawn": []}
-        for row in answered:
-            places[row.reason].append(row.place)
-        chosen, drawn = (np.array(found, dtype=np.intp) for found in places.values())
+        rows = list(answered)
+        frame = from_plain([row.values for row in rows], self._types)
+        chosen = np.array([row.reason == "chosen" for row in rows], dtype=bool)
         before = int(self._known.sum())
-        return [
-            Filled(
-                rule=rule,
-                rows=int(log.sum() + pool.sum()),
-                log_labels=int(log[self._known].sum()),
-                chosen=int(pool[chosen].sum()),
-                drawn=int(pool[drawn].sum()),
-                population_share=float((pool if self._only_labelled else np.concatenate((log, pool))).mean()),
-                all_log_labels=before,
-                all_labels=before + len(chosen) + len(drawn),
+        spots = []
+        for rule, log, pool in self._inside:
+            inside, of_pool = rule.mask(frame), pool * self._rows / self._sample
+            with_log = (int(log.sum()) + of_pool) / (len(log) + self._rows)
+            spots.append(
+                Filled(
+                    rule=str(rule).replace("_", " "),
+                    rows=int(log.sum()) + round(of_pool),
+                    log_labels=int(log[self._known].sum()),
+                    chosen=int((inside & chosen).sum()),
+                    drawn=int((inside & ~chosen).sum()),
+                    population_share=of_pool / self._rows if self._only_labelled else with_log,
+                    all_log_labels=before,
+                    all_labels=before + len(rows),
+                    about=self._sample < self._rows,
+                )
             )
-            for rule, log, pool in self._inside
-        ]
+        return spots
+
+
+def rows_in_words(rows: int, about: bool) -> str:
+    """A number of rows; an estimate is rounded, and said to be one.
+
+    >>> rows_in_words(1234567, about=True), rows_in_words(1234567, about=False)
+    ('about 1,200,000', '1234567')
+    """
+    if not about:
+        return str(rows)
+    return f"about {round(rows, 2 - len(str(rows))):,}"

@@ -19,11 +19,12 @@ from uuid import uuid4
 
 import joblib
 import numpy as np
+import polars as pl
 from platformdirs import user_cache_path
 
 from unskew.campaigns.folder import digest
 from unskew.methods.pool import PoolMethod
-from unskew.rows import Floats
+from unskew.rows import Floats, Ints
 from unskew.writing import unwritable
 
 KEPT_MODELS = 3
@@ -75,6 +76,16 @@ class Cache:
                 for old in sorted(self.path.glob("model-*.joblib"), key=_age)[:-KEPT_MODELS]:
                     old.unlink()
         return found
+
+    def frame(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """The cached frame, or otherwise the one that `make` returns."""
+        path = self._find(name, ".parquet")
+        if path is not None:
+            with suppress(OSError, pl.exceptions.PolarsError):  # somebody deleted the cache
+                return pl.read_parquet(path, glob=False)
+        made = make()
+        self._keep(name, ".parquet", made.write_parquet)
+        return made
 
     def noted(self, name: str) -> bool:
         """Whether `note` was called with this name."""
@@ -135,7 +146,7 @@ class Cache:
         return True
 
 
-def save(path: Path, array: Floats) -> None:
+def save(path: Path, array: Floats | Ints) -> None:
     """Write an array to exactly that path."""
     with open(path, "wb") as file:
         np.save(file, array)

@@ -27,9 +27,10 @@ from unskew.campaigns.learning.prepared import Prepared
 from unskew.campaigns.ledger.events import PlannedRow
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot
-from unskew.campaigns.tables.encoding import to_plain
+from unskew.campaigns.tables.encoding import from_plain, to_plain
 from unskew.data import signs
 from unskew.errors import EmptyMeasure, NoRandomLabel
+from unskew.estimation.costs import Costs
 from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
@@ -40,6 +41,8 @@ from unskew.methods.prospect import Prospect
 from unskew.methods.registry import POOL_METHODS, method_named, source_digest
 from unskew.methods.rounds import DRAWN, PoolRound
 from unskew.methods.stopping import prospect
+from unskew.pools.scanning import Progress
+from unskew.rows import Floats
 from unskew.sampling.draws import stand_for
 
 
@@ -63,12 +66,12 @@ class Fitted(NamedTuple):
 class Fitting:
     """What is fitted and picked from a campaign's files. Safe to use from several threads."""
 
-    def __init__(self, folder: Folder, settings: Settings) -> None:
+    def __init__(self, folder: Folder, settings: Settings, progress: Progress | None = None) -> None:
         self.settings = settings
         check_agreed(settings.method)
         self._kind = cast(type[PoolMethod], method_named(settings.method, POOL_METHODS))
         self._cache = Cache(self.digest([]))
-        self._prepared = Prepared(folder, settings, self._cache)
+        self._prepared = Prepared(folder, settings, self._cache, progress)
         self._lock = threading.RLock()
         self._last: Fitted | None = None
         self._judged: tuple[str, Everyone] | None = None
@@ -80,8 +83,23 @@ class Fitting:
 
     @property
     def pool_frame(self) -> pl.DataFrame:
-        """The pool as it was read."""
+        """The whole pool as it was read."""
         return self._prepared.pool_frame
+
+    @property
+    def pool_sample(self) -> pl.DataFrame:
+        """The pool as it was read, or if it is in files that are never read whole, an even sample of it."""
+        return self._prepared.sample.frame if self.sampled else self.pool_frame
+
+    @property
+    def pool_files(self) -> int | None:
+        """The number of files of a pool that stayed where it is."""
+        return None if self._prepared.files is None else len(self._prepared.files)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the pool is in files that are never read whole."""
+        return self._prepared.sampled
 
     def digest(self, answered: Sequence[Row]) -> str:
         """A name for the model these answers lead to: it is the same wherever it is fitted."""
@@ -115,6 +133,7 @@ class Fitting:
             method = self._kind(random_state=self.settings.seed)
             aim = self.settings.aim
             method.drawn, method.costs, method.recall = self.settings.drawn, aim.costs, aim.recall
+            method.look = self.settings.look
             with threadpool_limits(1):  # sums in one order, whatever the number of cores
                 method.start_checked(self._prepared.log, self._prepared.pool, self._prepared.pool_rule)
             return method
@@ -149,6 +168,7 @@ class Fitting:
 
     def plan(self, answered: Sequence[Row], asked: Sequence[int], round: int, k: int) -> Plan:
         """The next round: k rows of those not asked for yet, or all there are."""
+        self._prepared.check_files()  # each time: a label for another pool would be lost
         name, fitted = self.fitted(answered)
         method = copy(fitted)
         method.reseed([self.settings.seed, round])  # a round has its own randomness, whatever came before
@@ -159,7 +179,7 @@ class Fitting:
 
     def _planned(self, batch: PoolRound) -> list[PlannedRow]:
         """The rows of a round as the ledger keeps them."""
-        frame, settings = self.pool_frame[batch.positions], self.settings
+        frame, settings = self._prepared.rows_at(batch.positions), self.settings
         ids = [f"row-{place + 1}" for place in batch.positions]
         if settings.id is not None:
             ids = frame[settings.id].cast(pl.String).to_list()
@@ -179,10 +199,7 @@ class Fitting:
 
     def predict(self, answered: Sequence[Row], frame: pl.DataFrame) -> pl.DataFrame:
         """The class of every row and the probability of the positive class, with the id if there is one."""
-        model, named = self.pipeline(answered), self.settings.id
-        columns = [frame[named]] if named in frame.columns else []
-        labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)
-        return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
+        return predicted(self.pipeline(answered), self.settings.id, frame)
 
     def estimates(self, asked: Snapshot) -> tuple[PopulationEstimate | None, tuple[PopulationEstimate, ...]]:
         """The error of the model after these answers, and the other measures that the campaign follows.
@@ -214,6 +231,7 @@ class Fitting:
         In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
         """
         name, method = self.fitted(asked.answered)
+        whole = whole and not self.sampled
         with self._lock, threadpool_limits(1):
             if whole:
                 everyone = method.everyone(whole=True)
@@ -221,7 +239,33 @@ class Fitting:
                 if self._judged is None or self._judged[0] != name:
                     self._judged = name, method.everyone()
                 everyone = self._judged[1]
-        return replace(everyone, design=design_of(method, asked))
+        return replace(everyone, design=design_of(method, asked, whole=whole))
+
+    def held_frame(self, asked: Snapshot) -> pl.DataFrame:
+        """The rows of the pool that `everyone` judges if it is asked for the whole pool, in the same order."""
+        if not self.sampled:
+            return self.pool_frame
+        places, frame = self._prepared.sample
+        others = ~np.isin(places, [row.place for row in asked.answered])
+        answered = from_plain([row.values for row in asked.answered], self.settings.types)
+        return pl.concat([frame.filter(others).select(list(self.settings.types)), answered], how="vertical_relaxed")
+
+    def judged_by(self, answered: Sequence[Row], asked: Snapshot) -> tuple[Floats, Costs]:
+        """The log-odds of the rows that `everyone` judges, by the model after only these answers, and its costs.
+
+        Rows that this model has learned from are judged without their own label.
+        """
+        now, method = self.method(asked.answered), copy(self.method(answered))
+        with self._lock, threadpool_limits(1):
+            if not self.sampled:
+                everyone = method.everyone(whole=True)
+                return everyone.margin, everyone.costs
+            held, seen = now.held(), method.observed()
+            margin = np.concatenate([method.log_odds(part) for part in (method.log_.X, held.X)])
+            places = np.array([row.place for row in answered], dtype=np.int64)
+            learned = np.concatenate([np.flatnonzero(method.log_.z), method.log_.m + held.at(places)])
+            margin[learned] = method.held_out(seen.X, seen.y)
+            return margin, method.costs
 
     def members(self, asked: Snapshot) -> list[tuple[Member, Everyone]]:
         """The members of the model after these answers, each with everyone as it alone would judge them.
@@ -237,9 +281,16 @@ class Fitting:
         return found
 
 
-def design_of(method: PoolMethod, asked: Snapshot) -> Design:
+def predicted(model: Pipeline, id: str | None, frame: pl.DataFrame) -> pl.DataFrame:
+    """The class of every row and the probability of the positive class, with the id if there is one."""
+    columns = [frame[id]] if id in frame.columns else []
+    labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)
+    return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
+
+
+def design_of(method: PoolMethod, asked: Snapshot, *, whole: bool = False) -> Design:
     """How the labels of log and pool came about."""
-    return method.held().design(method.log_, picked_by_round(asked))
+    return method.held(whole=whole).design(method.log_, picked_by_round(asked))
 
 
 def picked_by_round(asked: Snapshot) -> tuple[Picked, ...]:

@@ -1,9 +1,9 @@
 """A campaign's log and pool as a method takes them: features, labels and propensities, made once and cached."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,14 @@ from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.tables.encoding import encoder, features, from_plain
 from unskew.campaigns.tables.files import label_texts
 from unskew.campaigns.tables.parquet import check_parquet
+from unskew.campaigns.tables.pool_files import AsInLog, columns_of, read_list
 from unskew.data import LoggedData
-from unskew.pools import MemoryPool
-from unskew.rows import Rows, as_rows
+from unskew.errors import InputError
+from unskew.methods.pool import JUDGE
+from unskew.pools import MemoryPool, Pool, Some
+from unskew.pools.files import FilePool, PoolFile, check_files
+from unskew.pools.scanning import Progress
+from unskew.rows import Ints, Rows, as_rows
 from unskew.sampling.density_ratio import FITTED_ROWS, density_ratio
 from unskew.sampling.policies import Policy
 from unskew.sampling.propensity import EstimatedPropensities, estimate
@@ -48,11 +53,39 @@ class LazyPool(MemoryPool):
         return {"_rows": self._rows, "_load": None, "_given": None}
 
 
+class Sample(NamedTuple):
+    """An even sample of a pool, in an order that does not depend on how the rows are cut into files."""
+
+    places: Ints
+    frame: pl.DataFrame
+
+
+class SampledPool(FilePool):
+    """A pool in files, whose sample comes from the cache."""
+
+    def __init__(self, files: list[PoolFile], read: Any, encode: Any, sample: Callable[[], Sample], **how: Any) -> None:
+        super().__init__(files, read, encode, **how)
+        self._length, self._load = super().__len__(), sample
+
+    def __len__(self) -> int:
+        return self._length
+
+    def some(self, k: int) -> Some:
+        if k == JUDGE and not hasattr(self, "_some"):
+            places, frame = self._load()
+            self._some = Some(places, self.encode(frame))
+        return super().some(k)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is cached of it: its length alone."""
+        return {"_length": self._length}
+
+
 class Prepared:
     """What a campaign's two files hold, ready to learn from."""
 
-    def __init__(self, folder: Folder, settings: Settings, cache: Cache) -> None:
-        self.folder, self.settings, self._cache = folder, settings, cache
+    def __init__(self, folder: Folder, settings: Settings, cache: Cache, progress: Progress | None = None) -> None:
+        self.folder, self.settings, self._cache, self._progress = folder, settings, cache, progress
         self._found: EstimatedPropensities | None = None
 
     @cached_property
@@ -62,8 +95,68 @@ class Prepared:
 
     @cached_property
     def pool_frame(self) -> pl.DataFrame:
-        """The pool as it was read."""
-        return self._table(self.folder.pool, self.settings.pool_sha256)
+        """The whole pool as it was read. The rows of files that stayed where they are come in the sample's order."""
+        if self.sampled:
+            raise InputError(
+                f"the {self.settings.pool_rows:,} rows of the pool stay in their files. Use pool_sample, or read those."
+            )
+        return self._table(self.folder.pool, self.settings.pool_sha256) if self.files is None else self.sample.frame
+
+    @cached_property
+    def files(self) -> list[PoolFile] | None:
+        """The files of a pool that stayed where it is; None if the pool is in the folder."""
+        if not self.folder.pool_files.exists():
+            return None
+        self.folder.check_table(self.folder.pool_files, self.settings.pool_sha256)
+        return read_list(self.folder.pool_files)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether a sample stands for the pool, which is in files that are never read whole."""
+        return self.files is not None and self.settings.pool_rows > JUDGE
+
+    def check_files(self) -> None:
+        """Refuse files that are not what they were."""
+        if self.files is not None:
+            check_files(self.files)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """An even sample of a pool in files, or all of a small one. It is kept in the cache."""
+        size = min(JUDGE, self.settings.pool_rows)
+
+        def make(path: Path) -> None:
+            self.check_files()
+            save(path, self._shown.sample(JUDGE))
+
+        def read() -> pl.DataFrame:
+            self.check_files()
+            return self._shown.frame(places)
+
+        places = np.array(self._cache.array("sample-places", (size,), make))
+        return Sample(places, self._cache.frame("sample", read))
+
+    def rows_at(self, places: Ints) -> pl.DataFrame:
+        """The rows of the pool at these places, as they were read."""
+        return self._shown.frame(places) if self.sampled else self.pool_frame[places]
+
+    @cached_property
+    def _shown(self) -> FilePool:
+        """The files with all columns but a label."""
+        assert self.files is not None
+        columns = [name for name in columns_of(self.files) if name != self.settings.label]
+        found = FilePool(self.files, self._reader, self._encode, columns=columns, id=self.settings.id)
+        found.progress = self._progress
+        return found
+
+    @cached_property
+    def _reader(self) -> AsInLog:
+        settings = self.settings
+        return AsInLog.of(self.log_frame, settings.label, settings.propensity, settings.id)
+
+    @property
+    def _encode(self) -> Callable[[pl.DataFrame], Rows]:
+        return partial(encoded, self.encoder)
 
     def _table(self, path: Path, sha256: str) -> pl.DataFrame:
         """The frame in a file of the campaign. Whoever made the folder may have made the file to end this program."""
@@ -114,15 +207,24 @@ class Prepared:
 
     def _some_of_the_pool(self) -> Rows:
         """As many rows of the pool as a density ratio needs, drawn at random."""
+        if self.sampled:
+            return self._encode(self.sample.frame[:FITTED_ROWS])
         frame = self.pool_frame
         if frame.height > FITTED_ROWS:
             rng = np.random.default_rng([self.settings.seed, 0])
             frame = frame[np.sort(rng.choice(frame.height, FITTED_ROWS, replace=False))]
-        return as_rows(features(self.encoder, frame), name="the pool")
+        return self._encode(frame)
 
     @cached_property
-    def pool(self) -> LazyPool:
+    def pool(self) -> Pool:
         """The pool as a method takes it."""
+        if self.files is not None and self.sampled:
+            read, kinds = self._reader.only(list(self.settings.kinds)), self.settings.kinds
+            found = SampledPool(
+                self.files, read, self._encode, lambda: self.sample, columns=list(kinds), id=self.settings.id
+            )
+            found.progress = self._progress
+            return found
         return LazyPool(self.settings.pool_rows, self._pool_features)
 
     def _pool_features(self) -> Any:
@@ -135,7 +237,7 @@ class Prepared:
                 header = {"descr": "<f8", "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(file, header)
                 for start in range(0, frame.height, CHUNK):
-                    rows = as_rows(features(self.encoder, frame.slice(start, CHUNK)), name="the pool")
+                    rows = self._encode(frame.slice(start, CHUNK))
                     file.write(rows.tobytes())
 
         return self._cache.array("features", shape, make)
@@ -145,3 +247,8 @@ class Prepared:
         if not values:
             return np.empty((0, self.log.n_features))
         return as_rows(features(self.encoder, from_plain(values, self.settings.types)))
+
+
+def encoded(encoder: Any, frame: pl.DataFrame) -> Rows:
+    """The features of rows of the pool."""
+    return as_rows(features(encoder, frame), name="the pool")

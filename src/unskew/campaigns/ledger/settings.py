@@ -45,7 +45,9 @@ class Settings:
         The columns of the pool that people see, and the type of each.
     log_rows, pool_rows : int
     log_sha256, pool_sha256 : str
-        Digests of the two files in the campaign's folder.
+        Digests of the two files in the campaign's folder; if the pool stayed where it is, of the list of its files.
+    look : int
+        Each round considers only this number of rows, drawn at random; 0 looks at all.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Settings:
     log_sha256: str = ""
     pool_rows: int = 0
     pool_sha256: str = ""
+    look: int = 0
 
     @property
     def aim(self) -> Aim:

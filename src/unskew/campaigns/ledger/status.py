@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from unskew.campaigns.ledger.settings import Settings
@@ -113,3 +114,17 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
 def room(state: State, settings: Settings) -> int:
     """The number of rows that may still be planned: as many as both the budget and the pool allow."""
     return min(state.left, settings.pool_rows - len(state.rows))
+
+
+def as_html(name: str, status: Status) -> str:
+    """A small table, for notebooks."""
+    people = ", ".join(f"{name} ({work.answered})" for name, work in status.annotators.items())
+    facts = {
+        "campaign": name,
+        "labels": f"{status.spent} of {status.budget}",
+        "rounds": f"{status.rounds}, {status.closed} closed",
+        "the model": status.told.removeprefix("is "),
+        "people": people or "nobody yet",
+    }
+    rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
+    return f'<table class="unskew-campaign"><tbody>{rows}</tbody></table>'

@@ -13,8 +13,9 @@ import scipy
 import sklearn
 
 import unskew
-from unskew.campaigns.audit.filling import BlindSpots
+from unskew.campaigns.audit.filling import BlindSpots, Filled, rows_in_words
 from unskew.campaigns.campaign import Campaign
+from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.work import Work
 from unskew.campaigns.measuring import Measuring, Worth
 from unskew.campaigns.report.chart import ChartPoint, chart, threshold_chart
@@ -69,7 +70,7 @@ def gather(campaign: Campaign) -> dict[str, Any]:
     if now is not None:
         history[state.spent] = now
     points = [_point(labels, found) for labels, found in sorted(history.items()) if found is not None]
-    spots = BlindSpots(campaign.log_frame, campaign.pool_frame, settings).filled(answered)
+    spots = BlindSpots(campaign.log_frame, campaign.pool_sample, settings).filled(answered)
     told = [headline(aim, measures, settings.classes[1], state.spent, state.budget), status.ended]
     return {
         "name": campaign.name,
@@ -106,6 +107,8 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "thresholds": _thresholds(campaign, threshold) if now is not None else [],
         "reasons": Counter(row.reason for row in answered),
         "spots": spots,
+        "rows_of": [rows_in_words(spot.rows, spot.about) for spot in spots],
+        "elsewhere": rows_in_words(_rows_elsewhere(spots, settings), any(spot.about for spot in spots)),
         "most": 100 * max([0.01, *(max(s.population_share, s.share_before, s.share_now) for s in spots)]),
         "workers": [_worker(name, work, settings.classes) for name, work in by_labels(status.annotators)],
         "log": asdict(diagnose(log)),
@@ -149,6 +152,11 @@ def _rows(measures: dict[str, PopulationEstimate | None], classes: tuple[str, ..
             low, high = amount(found.low, name).removesuffix(" %"), amount(found.high, name)
             rows.append((words, amount(found.value, name), f"{low} to {high}"))
     return rows
+
+
+def _rows_elsewhere(spots: list[Filled], settings: Settings) -> int:
+    """The number of rows that are in no blind spot."""
+    return settings.log_rows + settings.pool_rows - sum(spot.rows for spot in spots)
 
 
 def _member(worth: Worth) -> tuple[str, str, list[tuple[str, str]]]:

@@ -157,11 +157,11 @@ def odd_value(column: pl.Series, kind: str) -> str:
     return str((odd if odd.len() else written)[0])
 
 
-def plain(path: str | Path, column: pl.Series) -> pl.Series:
+def plain(path: str | Path, column: pl.Series, where: Callable[[int], str] = in_row) -> pl.Series:
     """A column of a Parquet file or a frame as one of the six plain types."""
     kind = column.dtype
     if kind in (pl.Date, pl.Datetime):
-        _usable(path, column, in_row)  # first: Polars panics where it cannot cast
+        _usable(path, column, where)  # first: Polars panics where it cannot cast
     if kind in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     elif kind.is_integer():
@@ -182,7 +182,7 @@ def plain(path: str | Path, column: pl.Series) -> pl.Series:
         column = column.replace("", None)
         for row in (column.str.len_bytes() > LARGEST_CELL).fill_null(False).arg_true()[:1]:
             raise InputError(
-                f"{path} row {row + 1}: column {column.name!r} has a cell larger than {LARGEST_CELL:,} bytes. "
+                f"{path} {where(row)}: column {column.name!r} has a cell larger than {LARGEST_CELL:,} bytes. "
                 "Keep large content in files of its own and put their names in the column."
             )
-    return _usable(path, column, in_row)
+    return _usable(path, column, where)

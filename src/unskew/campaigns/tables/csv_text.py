@@ -28,29 +28,35 @@ MOST_CELLS = 1_000_000
 BLOCK = 16_000_000
 """Bytes looked at a time."""
 
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark."""
+
 SWELLING, SMALL = 200, 256_000_000
 """Text of more than SMALL bytes may be at most SWELLING times as large as the gzip file that it comes from."""
 
 
-def read_csv(path: Path, raw: bytes, separator: str) -> pl.DataFrame:
-    """All cells as text, "" as missing, without the apostrophes of `spreadsheets`. The path is for messages."""
-    frame = _cells(path, raw, separator)
+def read_csv(path: Path, raw: bytes, separator: str, left_out: int = 0) -> pl.DataFrame:
+    """All cells as text, "" as missing, without the apostrophes of `spreadsheets`.
+
+    The path is for messages, and so is the number of lines that were left out after the header (`blocks`).
+    """
+    frame = _cells(path, raw, separator, left_out)
     return unguarded_cells(frame) if b"'" in raw else frame
 
 
-def _cells(path: Path, raw: bytes, separator: str) -> pl.DataFrame:
-    rows = _rows(raw, separator)
+def _cells(path: Path, raw: bytes, separator: str, left_out: int) -> pl.DataFrame:
+    rows = records(raw, separator)
     try:
         names = _header(path, [unguarded(name) for name in next(rows)[1]], separator)
-        height = _even(raw, separator, len(names)) or _checked(path, rows, len(names))
+        height = _even(raw, separator, len(names)) or _checked(path, rows, len(names), left_out)
     except csv.Error as error:
-        raise _broken(path, raw, separator, error) from None
+        raise _broken(path, raw, separator, error, left_out) from None
     try:
         frame = pl.read_csv(raw, separator=separator, infer_schema=False, null_values="")
     except pl.exceptions.PolarsError:
         frame = pl.DataFrame()
     if frame.shape != (height, len(names)):  # Polars cannot read many quotes inside cells, such as 5" pipe
-        cells = [row or [""] for _, row in islice(_rows(raw, separator), 1, None)]
+        cells = [row or [""] for _, row in islice(records(raw, separator), 1, None)]
         frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
         return frame.with_columns(pl.all().replace("", None))
     frame.columns = names
@@ -64,14 +70,14 @@ def line_of(raw: bytes, separator: str, row: int) -> int:
     4
     """
     before = 0
-    for k, (line, _) in enumerate(_rows(raw, separator)):
+    for k, (line, _) in enumerate(records(raw, separator)):
         if k == row + 1:
             break
         before = line
     return before + 1
 
 
-def _rows(raw: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
+def records(raw: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line it ends on."""
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_CELL))
     text = io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline="")
@@ -92,21 +98,26 @@ def content(path: Path) -> bytes:
     """The text of a .csv or .csv.gz file: UTF-8, without a byte order mark and blank lines at the end."""
     raw = read_file(path, most=half_memory())
     raw = _inflated(path, raw) if path.suffix.lower() == ".gz" else raw
-    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    raw = raw.removeprefix(BOM)
+    check_text(path, raw)
+    raw = raw.rstrip(b"\r\n") + b"\n"
+    if raw == b"\n":
+        raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
+    return raw
+
+
+def check_text(path: Path, raw: bytes, lines: int = 0, size: int = 0) -> None:
+    """Refuse what is not UTF-8. For messages: the number of lines and the bytes before this part of the file."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw:
         raise _not_text(path)
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = lines + raw.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path} line {line} is not UTF-8: byte {error.start} is 0x{raw[error.start]:02x}. Save it as CSV in "
-            f"UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 {path.name} > utf8.csv"
+            f"{path} line {line} is not UTF-8: byte {size + error.start} is 0x{raw[error.start]:02x}. Save it as CSV "
+            f"in UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 {path.name} > utf8.csv"
         ) from None
-    raw = raw.rstrip(b"\r\n") + b"\n"
-    if raw == b"\n":
-        raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
-    return raw
 
 
 def _inflated(path: Path, raw: bytes) -> bytes:
@@ -181,14 +192,14 @@ def _even(raw: bytes, separator: str, width: int) -> int | None:
     return lines - 1
 
 
-def _checked(path: Path, rows: Iterator[tuple[int, list[str]]], width: int) -> int:
+def _checked(path: Path, rows: Iterator[tuple[int, list[str]]], width: int, left_out: int) -> int:
     """The number of rows, all of which are as long as the header, with no cell too large."""
     height, before = 0, 1
     for line, row in rows:
         if len(row) != width and (row or width > 1):  # in a single column, an empty line is a missing value
             told = f"has {len(row)} cells" if row else "is empty"
             raise InputError(
-                f"{path} line {before + 1} {told}; the header has {width}. "
+                f"{path} line {before + 1 + left_out} {told}; the header has {width}. "
                 "Put cells that hold a separator in quotes, and write every cell, also a missing one."
             )
         height, before = height + 1, line
@@ -197,13 +208,14 @@ def _checked(path: Path, rows: Iterator[tuple[int, list[str]]], width: int) -> i
     return height
 
 
-def _broken(path: Path, raw: bytes, separator: str, error: csv.Error) -> InputError:
+def _broken(path: Path, raw: bytes, separator: str, error: csv.Error, left_out: int) -> InputError:
     line = 0
     try:
-        for line, _ in _rows(raw, separator):  # noqa: B007
+        for line, _ in records(raw, separator):  # noqa: B007
             pass
     except csv.Error:
         pass
+    line += left_out
     if "more than" in str(error):
         return InputError(f"{path} line {line + 1}: {error}. Write one row a line.")
     if "limit" in str(error):

@@ -4,13 +4,13 @@ A frame of plain types has columns of six types: Int64, Float64, Boolean, String
 null.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from unskew.campaigns.tables.column_types import kinds, odd_value, plain, typed
+from unskew.campaigns.tables.column_types import in_row, kinds, odd_value, plain, typed
 from unskew.campaigns.tables.csv_text import MOST_COLUMNS, content, line_of, read_csv, too_wide
 from unskew.campaigns.tables.frames import as_polars
 from unskew.campaigns.tables.labels import canonical
@@ -19,7 +19,10 @@ from unskew.data import LEAST_PROPENSITY
 from unskew.errors import InputError, unknown
 from unskew.reading import regular_file
 
-__all__ = ["check_log", "check_pool", "class_names", "feature_columns", "kinds", "label_texts", "read_table", "row_ids"]
+__all__ = [
+    "check_columns", "check_log", "check_pool", "class_names", "ending", "feature_columns", "kinds", "label_texts",
+    "plain_frame", "read_table", "read_text", "row_ids",
+]  # fmt: skip
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
@@ -55,46 +58,63 @@ def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: st
     if not isinstance(source, str | Path):
         return _read_frame(name, as_polars(source, name), text)
     path = Path(source)
+    kind = ending(path)
+    try:
+        if kind == ".parquet":
+            return plain_frame(path, read_parquet(path), text)
+        return read_text(path, content(path), SEPARATORS[kind], text)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        told = " ".join(str(error).split())[:120]
+        raise InputError(f"{path} cannot be read as a table: {told}. Write it again.") from None
+
+
+def ending(path: Path) -> str:
+    """The ending that says how to read a file, which is there and not empty."""
     kind = next((end for end in (*SEPARATORS, ".parquet") if path.name.lower().endswith(end)), None)
     found = regular_file(path)
     if kind is None:
         raise InputError(f"{str(path)!r} must end in {', '.join(SEPARATORS)} or .parquet. Convert or rename it.")
     if not found.st_size:
         raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
-    try:
-        if kind == ".parquet":
-            return _plain_frame(path, read_parquet(path), text)
-        return _read_text(path, SEPARATORS[kind], text)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        told = " ".join(str(error).split())[:120]
-        raise InputError(f"{path} cannot be read as a table: {told}. Write it again.") from None
+    return kind
 
 
-def _read_text(path: Path, separator: str, text: Collection[str]) -> pl.DataFrame:
-    raw = content(path)
-    frame = read_csv(path, raw, separator)
+def read_text(
+    path: Path,
+    raw: bytes,
+    separator: str,
+    text: Collection[str],
+    columns: Collection[str] | None = None,
+    left_out: int = 0,
+) -> pl.DataFrame:
+    """The columns in the text of a file, each in the type that fits all its values.
+
+    `left_out` is the number of lines between the header and the first row.
+    """
+    frame = read_csv(path, raw, separator, left_out)
 
     def where(row: int) -> str:
-        return f"line {line_of(raw, separator, row)}"
+        return f"line {line_of(raw, separator, row) + left_out}"
 
-    return frame.select(
-        column if column.name in text else typed(path, column, where) for column in frame.iter_columns()
-    )
+    wanted = (column for column in frame.iter_columns() if columns is None or column.name in columns)
+    return pl.DataFrame([column if column.name in text else typed(path, column, where) for column in wanted])
 
 
 def _read_frame(name: str, frame: pl.DataFrame, text: Collection[str]) -> pl.DataFrame:
     written = [column for column, kind in frame.schema.items() if kind == pl.String and column not in text]
-    frame = _plain_frame(name, frame, text)
+    frame = plain_frame(name, frame, text)
     return frame.with_columns(typed(name, frame[column]) for column in written)
 
 
-def _plain_frame(where: str | Path, frame: pl.DataFrame, text: Collection[str]) -> pl.DataFrame:
-    """The frame with plain types only, or a refusal."""
+def plain_frame(
+    where: str | Path, frame: pl.DataFrame, text: Collection[str], row: Callable[[int], str] = in_row
+) -> pl.DataFrame:
+    """The frame with plain types only, or a refusal. `row` says where in the file a row is."""
     if frame.width > MOST_COLUMNS:
         raise too_wide(where, frame.width)
     if frame.is_empty():
         raise InputError(f"{where} has {frame.width} columns and no rows. It needs at least one row.")
-    frame = frame.select(plain(where, column) for column in frame.iter_columns())
+    frame = frame.select(plain(where, column, row) for column in frame.iter_columns())
     codes = [name for name, kind in frame.schema.items() if kind == pl.Int64 and name in text]
     return frame.with_columns(pl.col(codes).cast(pl.String))
 
@@ -208,32 +228,48 @@ def feature_columns(frame: pl.DataFrame, label: str, propensity: str | None = No
 
 
 def check_pool(
-    log: pl.DataFrame, pool: pl.DataFrame, label: str, propensity: str | None = None, id: str | None = None
+    log: pl.DataFrame,
+    pool: pl.DataFrame,
+    label: str,
+    propensity: str | None = None,
+    id: str | None = None,
+    *,
+    first: int | None = None,
 ) -> pl.DataFrame:
     """The pool with the log's columns and types, or a refusal.
 
     The pool may lack label and propensity. A label it does have is left out: rows of the pool are there to be asked
     about, and their own labels must not leak into the model. A propensity it does have is checked and kept, for the
     weights of its rows; people do not see it, and it is not a feature. Columns are put in the log's order.
+
+    With `first`, these are rows of a file, from that row on. Whether ids differ then remains to be seen.
     """
-    special = {label, propensity} - {None}
-    wanted = [name for name in log.columns if name not in special and name != id]
-    missing = [name for name in wanted if name not in pool.columns]
-    extra = [name for name in pool.columns if name not in log.columns and name != id]
-    if missing or extra:
-        told = [f"it lacks {_list(missing, 5)}"] if missing else []
-        told += [f"it has {_list(extra, 5)}, which the log does not have"] if extra else []
-        raise InputError(f"the pool must have the log's columns; {' and '.join(told)}. Add, drop or rename columns.")
+    wanted = check_columns(log, pool.columns, label, propensity, id)
     if id is not None:
-        if id not in pool.columns:
-            raise unknown("id column of the pool", id, pool.columns)
-        pool = pool.with_columns(row_ids(pool, id, "the pool").alias(id))
+        ids = row_ids(pool, id, "the pool") if first is None else _bare(pool[id])
+        pool = pool.with_columns(ids.alias(id))
     keep = [name for name in log.columns if name in pool.columns and name != label]
     if id is not None and id not in keep:
         keep.insert(0, id)
     if propensity in keep:
-        _check_propensity(pool[propensity])
+        _check_propensity(pool[propensity], first or 0)
     return pool.select(_as_in(log, pool[name]) if name in wanted else pool[name] for name in keep)
+
+
+def check_columns(
+    log: pl.DataFrame, columns: Sequence[str], label: str, propensity: str | None, id: str | None
+) -> list[str]:
+    """Refuse a pool that has not the log's columns. Returns those that it must have, without the id."""
+    wanted = [name for name in log.columns if name not in (label, propensity, id)]
+    missing = [name for name in wanted if name not in columns]
+    extra = [name for name in columns if name not in log.columns and name != id]
+    if missing or extra:
+        told = [f"it lacks {_list(missing, 5)}"] if missing else []
+        told += [f"it has {_list(extra, 5)}, which the log does not have"] if extra else []
+        raise InputError(f"the pool must have the log's columns; {' and '.join(told)}. Add, drop or rename columns.")
+    if id is not None and id not in columns:
+        raise unknown("id column of the pool", id, columns)
+    return wanted
 
 
 def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
@@ -267,7 +303,7 @@ def _words(column: pl.Series) -> str:
     return "times" if column.dtype == pl.Datetime else words[kinds(column.to_frame())[column.name]]
 
 
-def _check_propensity(q0: pl.Series) -> None:
+def _check_propensity(q0: pl.Series, first: int = 0) -> None:
     if not q0.dtype.is_numeric():
         raise InputError(
             f"the propensity {q0.name!r} must hold numbers in (0, 1]; got {q0.dtype}. Name another column."
@@ -278,7 +314,7 @@ def _check_propensity(q0: pl.Series) -> None:
         least = f", and at least {LEAST_PROPENSITY:g}" if 0 < (q0[row] or 0) < 1 else ""
         raise InputError(
             f"the propensity {q0.name!r} must be in (0, 1]{least} in every row, with or without a label; got {told} in "
-            f"row {row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have propensities estimated."
+            f"row {first + row + 1}{_more(int(wrong.sum()))}. Correct it, or leave it out to have them estimated."
         )
 
 

@@ -49,16 +49,16 @@ def _narrow(column: pl.Series) -> pl.Series:
     return whole if whole.null_count() == column.null_count() and bool((whole == column).all()) else column
 
 
-def as_csv(frame: pl.DataFrame) -> str:
-    r"""A frame as CSV that a spreadsheet can open without running any of it.
+def as_csv(frame: pl.DataFrame, *, header: bool = True) -> str:
+    r"""A frame as CSV that a spreadsheet can open without running any of it; without `header`, its rows alone.
 
     >>> as_csv(pl.DataFrame({"id": ["=1+1", "-17"], "chance": [0.5, None]}))
     "id,chance\n'=1+1,0.5\n-17,\n"
     """
     texts = [pl.Series(frame.columns), *(column for column in frame.iter_columns() if column.dtype == pl.String)]
     if any(column.str.contains(SPECIAL).any() for column in texts):
-        return csv_lines([frame.columns, *frame.iter_rows()])
-    return frame.write_csv()  # quicker
+        return csv_lines([*([frame.columns] if header else ()), *frame.iter_rows()])
+    return frame.write_csv(include_header=header)  # quicker
 
 
 def put_frame(path: Path, frame: pl.DataFrame, check: Callable[[], None] = lambda: None) -> None:

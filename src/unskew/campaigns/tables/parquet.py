@@ -27,14 +27,17 @@ def read_parquet(path: Path) -> pl.DataFrame:
     return pl.read_parquet(path, glob=False)
 
 
-def check_parquet(path: Path) -> None:
-    """Refuse a file that cannot be read. One that claims more values than half of the memory holds is not tried."""
+def check_parquet(path: Path, rows: int = 0) -> None:
+    """Refuse a file that cannot be read. One that claims more values than half of the memory holds is not tried.
+
+    With `rows`, it is tried that many rows at a time, however many it has.
+    """
     most = half_memory()
     command = [sys.executable, "-P", parquet_process.__file__, str(path)]
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
     try:
         done = subprocess.run(  # nosec B603  # this Python, and a file of ours
-            [*command, str(most), str(MOST_COLUMNS), str(most // VALUE)],
+            [*command, str(most), str(MOST_COLUMNS), str(most // VALUE), str(rows)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=where, check=False,
         )  # fmt: skip
     except OSError as error:

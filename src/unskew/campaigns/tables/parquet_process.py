@@ -1,6 +1,7 @@
 """The process that tries to read a Parquet file. It imports nothing else of this package: that is slow.
 
-Its arguments are the file, the memory that it may use in bytes, the most columns, and the most values.
+Its arguments are the file, the memory that it may use in bytes, the most columns, the most values, and the number of
+rows to read at a time; if that is 0, all are read at once, and a file of more than the most values is refused.
 """
 
 import resource
@@ -16,7 +17,7 @@ OWN = 4_000_000_000
 def main() -> int:
     """Read the file, or print why not."""
     path = sys.argv[1]
-    memory, most_columns, most_values = map(int, sys.argv[2:])
+    memory, most_columns, most_values, at_once = map(int, sys.argv[2:])
     _limit(memory + OWN)
     import polars as pl  # after the limits, so that they hold for its threads
 
@@ -25,9 +26,10 @@ def main() -> int:
         if columns > most_columns:
             return _refuse(f"columns:{columns}")
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()  # as the footer says
-        if rows * columns > most_values:
+        if rows * columns > most_values and not at_once:
             return _refuse(f"rows:{rows},{columns}")
-        pl.read_parquet(path, glob=False)
+        for start in range(0, max(rows, 1), at_once or max(rows, 1)):
+            pl.scan_parquet(path, glob=False).slice(start, at_once or None).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         return _refuse(" ".join(str(error).replace(":", ",").split()))
     except pl.exceptions.PanicException:

@@ -142,7 +142,8 @@ def gauge(X, column, code, mean, scale, turns, sketch, stake, rest, weights, tre
 @_jit
 def product(A, F, out):
     """Fill out with A F, where F and out have ROWS entries for each feature; A has an even number of rows, a
-    multiple of four columns."""
+    multiple of four columns.
+    """
     for i in range(np.uint64(0), np.uint64(A.shape[0]), _2):
         a, b = A[i], A[i + _1]
         here = out[i * _ROWS : (i + _2) * _ROWS]

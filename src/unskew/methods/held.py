@@ -40,10 +40,13 @@ def hold(pool: Pool, labelled: Ints, X: Rows, most: int | None) -> Held:
     Each labelled row stands for itself, and the sampled ones without a label stand for all the others evenly.
     """
     n = len(pool)
-    if most is None or n <= most:
-        if not isinstance(pool, MemoryPool):
-            raise InputError(f"a pool in files has no array of its {n:,} rows. Leave out where= and against=.")
+    if isinstance(pool, MemoryPool) and (most is None or n <= most):
         return Held(n, pool.X, labelled)
+    if most is None:
+        raise InputError(f"a pool in files has no array of all its {n:,} rows. Leave out where= and against=.")
+    if n <= most:
+        some = pool.some(n)
+        return Held(n, take(some.X, np.argsort(some.places)), labelled)
     some = pool.some(most)
     others = ~np.isin(some.places, labelled)
     sampled, known = int(others.sum()), len(labelled)

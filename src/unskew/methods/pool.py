@@ -3,6 +3,9 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
+from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +21,7 @@ from unskew.methods.looking import CANDIDATES, FEW, Look, draw
 from unskew.methods.loop import Method, Observed, as_log
 from unskew.methods.rounds import SHARE, Asked, PoolRound, checked_look, checked_share
 from unskew.pools import MemoryPool, Pool
-from unskew.rows import Floats, Ints, Rows, stack
+from unskew.rows import Floats, Ints, Rows, frame_rows, stack
 from unskew.sampling.density_ratio import against_pool
 from unskew.sampling.draws import doubt, race, spread
 from unskew.sampling.policies import Policy
@@ -86,6 +89,7 @@ class PoolMethod(Method):
         label: str | None = None,
         propensity: str | float | None = None,
         classes: Sequence[Any] | None = None,
+        id: str | None = None,
     ) -> Self:
         """Warm start from the log; `ask` then picks rows of the pool.
 
@@ -93,8 +97,9 @@ class PoolMethod(Method):
         ----------
         log : LoggedData, or a Polars or pandas frame
             Rows with and without a label, and how likely each was to have one.
-        pool : array, sparse rows or frame
-            The rows that may be asked for, with the log's features.
+        pool : array, sparse rows, frame or path
+            The rows that may be asked for, with the log's features. A path names a Parquet file, a folder of them, or
+            is a pattern such as ``"pool/*.parquet"``. They stay where they are, and are never read whole.
         q0 : array, optional
             The logging propensities of the pool's rows. If left out, they are taken from the frame's column
             `propensity`, or if it has none, predicted by a tree fitted to the log's propensities. They decide how much
@@ -105,8 +110,13 @@ class PoolMethod(Method):
             (negative, positive), if the frame's labels do not show both.
         label, propensity : str, optional
             Columns of the log's frame. Without `propensity`, the propensities are estimated.
+        id : str, optional
+            The column of the ids of a pool in files. With it, what is asked for does not depend on how rows are cut
+            into files.
         """
         known = as_log(log, label, propensity, classes)
+        if isinstance(pool, (str, Path)):
+            return self._start_on_files(known, pool, q0, id)
         if isinstance(pool, (int, np.integer)):
             raise InputError(
                 f"{type(self).__name__} picks from a pool; got the number {pool}. "
@@ -123,6 +133,23 @@ class PoolMethod(Method):
         elif known.only_labelled and (known.q0 == 1.0).all():
             known, given = against_pool(known, rows, random_state=0)
         self.start_checked(known, MemoryPool(rows, pool), given)
+        return self
+
+    def _start_on_files(self, log: LoggedData, source: str | Path, q0: ArrayLike | None, id: str | None) -> Self:
+        from unskew.pools.files import FilePool, check_ids, find_files
+
+        if q0 is not None or log.features is None:
+            what = "an array q0" if q0 is not None else "a log without names of its features"
+            raise InputError(f"a pool in files cannot be used with {what}. Pass the log as a frame, and leave out q0.")
+        names = list(log.features)
+        encode = partial(frame_rows, names=names, name="the pool")
+        pool = FilePool(find_files(source), copy, encode, columns=names, id=id)
+        if id is not None:
+            check_ids(pool)
+        rule = None
+        if log.only_labelled and (log.q0 == 1.0).all():
+            log, rule = against_pool(log, pool.some(JUDGE).X, random_state=0)
+        self.start_checked(log, pool, rule)
         return self
 
     def start_checked(self, log: LoggedData, pool: Pool, q0: Floats | Policy | None = None) -> None:

@@ -54,6 +54,15 @@ def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     assert encoding.features(fitted, log).tobytes() == X.tobytes()
 
 
+def test_features_are_what_the_pipeline_makes() -> None:
+    """The exported pipeline and the campaign see the same numbers, to the last bit."""
+    log, other = mixed(300), mixed(700, seed=3).with_columns(region=pl.lit(None, pl.String))
+    fitted = encoding.encoder(log, kinds(log))
+    for frame in (log, other, other[:1], other[:0], other.to_pandas()):
+        expected = np.empty((0, len(encoding.feature_names(fitted)))) if not len(frame) else fitted.transform(frame)
+        np.testing.assert_array_equal(encoding.features(fitted, frame), expected)
+
+
 def test_what_the_features_are() -> None:
     log = mixed(300)
     fitted = encoding.encoder(log, kinds(log))

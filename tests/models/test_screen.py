@@ -150,7 +150,7 @@ def test_to_settle_is_the_last_part_of_wanted(rows, team):
 
 @pytest.mark.parametrize(("name", "labels"), [("magic", 60), ("magic", 400), ("covtype", 400), ("a5a", 400)])
 def test_on_real_rows_the_screen_keeps_what_the_model_wants(name, labels, data_dir):
-    """Measured: a correlation of 0.992 and more, and the farthest of the wanted rows in place 456 by score."""
+    """Measured: correlations of 0.998 and more, and the farthest of the wanted rows in place 443 by score."""
     data = load(name, data_dir)
     order = np.random.default_rng(labels).permutation(len(data.X))[: labels + 20_000]
     X, y = data.X[order], np.where(data.y[order] > 0, 1.0, -1.0)
@@ -159,8 +159,8 @@ def test_on_real_rows_the_screen_keeps_what_the_model_wants(name, labels, data_d
     exact = team.log_odds(pool)
     aims = pool[np.random.default_rng(1).choice(len(pool), min(AIMS, len(pool)), replace=False)]
     log_odds, score = team.screen(aims)(pool)
-    assert np.corrcoef(log_odds, exact)[0, 1] > 0.985
-    assert np.abs(log_odds - exact).mean() < 0.1 * np.abs(exact).mean()
+    assert np.corrcoef(log_odds, exact)[0, 1] > 0.99
+    assert np.abs(log_odds - exact).mean() < 0.05 * np.abs(exact).mean()
     best = np.argsort(-score)[:2000]
     assert np.isin(team.wanted(pool, 20, np.random.default_rng(1), 0.0, exact), best).all()
 

@@ -87,7 +87,7 @@ class Screen:
 
 
 def _sketch(U: Floats, M: Floats) -> tuple[Floats, Floats, Floats]:
-    """Directions V, the shares of M in them, and the rest: a, b and c of a + b |V'u|^2 for s^2, and c for u'Mu.
+    """Directions V, the shares of M in them, and the rest: s^2 is about a + b |V'u|^2, and u'Mu lacks c.
 
     The rows U have second moments G. Directions are chosen for x = G^(-1/2) u, which has none that it prefers: those E
     that tell most of the means of s^2 and of u'Mu together. Given E'x, the best guess of u is G^(1/2) E E'x. Within V,

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from commands import out, refused, told
+from dask_processes import scheduler, workers
 from many_files import ROWS, paid, whole_pool, write_log, write_pool
 from unskew.campaigns.tables import blocks
 from unskew.cli import main
@@ -86,6 +87,22 @@ def test_a_scheduler_that_does_not_answer(bank: Path, begun: Path, capsys: pytes
         said = refused(capsys, *command, *nobody)
         assert said.startswith("no Dask scheduler answers at 'tcp://127.0.0.1:9'")
     assert snapshot(bank) == before and sorted(path.name for path in Path().iterdir()) == ["bank"]
+
+
+def test_a_cluster_gives_the_same(bank: Path, begun: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dask = Path("dask").absolute()
+    dask.mkdir()
+    shutil.copytree("bank", "other")
+    files = ["--log", str(begun / "log.parquet"), "--pool", str(begun / "pool")]
+    with scheduler(dask) as address, workers(dask):
+        on = ["--cluster", address]
+        assert told(capsys, "start", "new", *files, *NAMES, *on)["pool_files"] == 8
+        there = told(capsys, "ask", "other", "-n", "10", *on)
+        assert told(capsys, "predict", "bank", str(begun / "pool"), "--out", "there.parquet", *on)["rows"] == ROWS
+    here = told(capsys, "ask", "bank", "-n", "10")
+    assert here["rows"] == there["rows"] == told(capsys, "ask", "new", "-n", "10")["rows"]
+    assert main(["predict", "bank", str(begun / "pool"), "--out", "here.parquet"]) == 0
+    assert pl.read_parquet("here.parquet").equals(pl.read_parquet("there.parquet"))
 
 
 @pytest.mark.parametrize("end", ["csv", "parquet"])

@@ -1,16 +1,13 @@
 """Reproduction on a real Dask cluster: one scheduler and two worker processes, on this machine."""
 
 import importlib
-import json
 import os
-import signal
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 
 import pytest
 
+from dask_processes import scheduler, workers
 from unskew import cli
 from unskew.errors import InputError
 from unskew.experiments import reproduce as module
@@ -20,48 +17,12 @@ from unskew.pools import cluster as cluster_module
 GRID = Grid(("synthetic",), ("uniform", "certainty"), tune_repeats=1, repeats=2, grid="coarse")
 
 
-@contextmanager
-def dask(folder, *words):
-    """A dask command as a process group of its own, killed at the end."""
-    command = [
-        sys.executable,
-        "-m",
-        "dask",
-        *words,
-        "--no-dashboard",
-        "--scheduler-file",
-        str(folder / "scheduler.json"),
-    ]
-    with open(folder / f"{words[0]}.log", "wb") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
-    try:
-        yield
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-@contextmanager
-def scheduler(folder):
-    with dask(folder, "scheduler", "--host", "127.0.0.1", "--port", "0"):
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                address = json.loads((folder / "scheduler.json").read_text())["address"]
-            except (OSError, ValueError):
-                assert time.monotonic() < deadline, (folder / "scheduler.log").read_text()
-                time.sleep(0.05)
-                continue
-            yield address
-            return
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cluster")
     with (
         scheduler(folder) as address,
-        dask(folder, "worker", "--nworkers", "2", "--nthreads", "1", "--host", "127.0.0.1"),
+        workers(folder),
     ):
         yield address
 

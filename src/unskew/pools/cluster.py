@@ -8,7 +8,6 @@ from typing import Any
 
 import joblib
 
-import unskew
 from unskew.errors import InputError
 
 WORKERS_WAIT = 10.0
@@ -21,7 +20,7 @@ def package_version() -> str:
     >>> len(package_version())
     16
     """
-    root = Path(unskew.__file__).parent
+    root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for part in sorted(root.rglob("*.py")):
         digest.update(str(part.relative_to(root)).encode() + b"\0" + part.read_bytes() + b"\0")

@@ -92,7 +92,8 @@ class _Gathered:
         """The keys that were gathered more than once."""
         keys = self._keys[: self._used]
         keys.sort()
-        return np.unique(keys[1:][keys[1:] == keys[:-1]])
+        copies = keys[1:][keys[1:] == keys[:-1]]
+        return np.asarray(copies[np.append(True, copies[1:] != copies[:-1])[: len(copies)]])
 
 
 def _check_texts(pool: "FilePool", suspects: Keys) -> None:

@@ -39,15 +39,17 @@ class Stretch(NamedTuple):
         """Columns of these rows, as the file has them. Only the row groups that hold the rows are decoded."""
         try:
             lazy = pl.scan_parquet(readable(self.path), glob=False, hive_partitioning=False)
-            return lazy.select(columns).slice(self.first, self.rows).collect()
+            rows = lazy.select(columns).slice(self.first, self.rows).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{self.path} cannot be read: {_short(error)}. Restore it from a copy.") from None
+            raise self._unreadable(str(error)) from None
         except pl.exceptions.PanicException:
-            raise InputError(f"{self.path} cannot be read: a value is damaged. Restore it from a copy.") from None
+            raise self._unreadable("a value is damaged") from None
+        if rows.height != self.rows:
+            raise self._unreadable(f"of {self.rows} rows from row {self.first + 1}, {rows.height} are there")
+        return rows
 
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:120]
+    def _unreadable(self, why: str) -> InputError:
+        return InputError(f"{self.path} cannot be read: {' '.join(why.split())[:120]}. Restore it from a copy.")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from unskew.pools.remote import readable
 from unskew.pools.trying import try_files
 from unskew.reading import changed, unreadable, without_waiting
 
-ROWS = 50_000
+ROWS = 20_000
 """Rows of a block of a Parquet file."""
 
 BYTES = 8_000_000

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -75,9 +75,9 @@ class AsInLog:
     def of(cls, log: pl.DataFrame, label: str, propensity: str | None, id: str | None) -> Self:
         return cls(log.select(pl.all().drop_nulls().first()), label, propensity, id)
 
-    def only(self, columns: Sequence[str]) -> "AsInLog":
-        """The same for some of the log's columns."""
-        return replace(self, log=self.log.select(columns), id=None)
+    def only(self, columns: Sequence[str]) -> "Trusted":
+        """The same for some of the log's columns, of rows that were checked before."""
+        return Trusted(self.log.select(columns), self.label, self.propensity, None)
 
     def __call__(self, raw: pl.DataFrame, path: str = "the pool", first: int = 0) -> pl.DataFrame:
         """The plain rows; messages name the file, and the row in it."""
@@ -86,6 +86,20 @@ class AsInLog:
         raw = raw.select(name for name in raw.columns if name in self.log.columns or name == self.id)
         frame = plain_frame(path, raw, text, lambda row: f"row {first + row + 1}")
         return check_pool(self.log, frame, self.label, self.propensity, self.id, first=first)
+
+
+class Trusted(AsInLog):
+    """The same for rows that were checked before: numbers, of which there may be very many, are not checked again."""
+
+    def __call__(self, raw: pl.DataFrame, path: str = "the pool", first: int = 0) -> pl.DataFrame:
+        log = self.log
+        numbers = [name for name, kind in log.schema.items() if kind.is_numeric() and raw.schema[name].is_numeric()]
+        frame = raw.select(pl.col(numbers).cast(pl.Float64).fill_nan(None))
+        others = [name for name in log.columns if name not in numbers]
+        if others:
+            read = AsInLog(log.select(others), self.label, self.propensity, self.id)
+            frame = frame.hstack(read(raw, path, first))
+        return frame.select(log.columns)
 
 
 def columns_of(files: Sequence[PoolFile]) -> list[str]:

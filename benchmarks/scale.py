@@ -18,8 +18,8 @@ import csv
 import json
 import os
 import platform
+import shutil
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -34,11 +34,11 @@ WAYS = {"all rows": (), "`--look 50000`": ("--look", LOOK)}
 """How a campaign looks at its pool, and the option that says so."""
 
 
-def fill_in(path, folder):
-    """Answer every row of a file that `ask` wrote."""
-    with open(path, newline="") as file:
+def answer(asked, answers, folder):
+    """Write a file with an answer for every row of a file that `ask` wrote."""
+    with open(asked, newline="") as file:
         ids = [row["id"] for row in csv.DictReader(file)]
-    with open(path, "w", newline="") as file:
+    with open(answers, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "label"])
         writer.writerows(zip(ids, labels_of(folder, [int(id[1:]) for id in ids]), strict=True))
@@ -46,21 +46,27 @@ def fill_in(path, folder):
 
 def campaign(folder, option):
     """Run a campaign; the figures of each command, those of `tell` and the later `ask` several times."""
-    dir, rows = folder / "campaign", folder / "rows.csv"
+    work = folder / "work"
+    work.mkdir()
+    dir, asked, answers = work / "campaign", work / "asked.csv", work / "answers.csv"
+    steps = {}
+
+    def step(name, *words):
+        found = run(*words)
+        steps.setdefault(name, []).append(found)
+        print(f"    {name}: {found.seconds:.1f} s, {found.memory:,.0f} MB", flush=True)
+
     files = ("--log", folder / "log.parquet", "--pool", folder / "pool", "--id", "id", "--label", "y")
-    steps = {
-        "`start`": [run("start", dir, *files, "--propensity", "q0", "--budget", 1000, *option)],
-        "first `ask`": [run("ask", dir, "-n", AT_ONCE, "--out", rows)],
-        f"`tell` of {AT_ONCE} labels": [],
-        "`ask` after new labels": [],
-    }
+    step("`start`", "start", dir, *files, "--propensity", "q0", "--budget", 1000, *option)
+    step("first `ask`", "ask", dir, "-n", AT_ONCE, "--out", asked)
     for _ in range(TURNS):
-        fill_in(rows, folder)
-        steps[f"`tell` of {AT_ONCE} labels"].append(run("tell", dir, rows))
-        steps["`ask` after new labels"].append(run("ask", dir, "-n", AT_ONCE, "--out", rows))
-    steps["`report`"] = [run("report", dir, "--out", folder / "report.html")]
+        answer(asked, answers, folder)
+        step(f"`tell` of {AT_ONCE} labels", "tell", dir, answers)
+        step("`ask` after new labels", "ask", dir, "-n", AT_ONCE, "--out", asked)
+    step("`report`", "report", dir, "--out", work / "report.html")
     if not option:  # it is the same work either way
-        steps["`predict` of all rows"] = [run("predict", dir, "--out", folder / "predictions.parquet")]
+        step("`predict` of all rows", "predict", dir, folder / "pool", "--out", work / "predictions.parquet")
+    shutil.rmtree(work)
     return {
         name: {"seconds": statistics.median(r.seconds for r in runs), "memory": max(r.memory for r in runs)}
         for name, runs in steps.items()
@@ -75,7 +81,6 @@ def commands(sizes, known, keep):
             with pool_of(n) as folder:
                 for way, option in left.items():
                     keep(f"{n} {way}", campaign(folder, option))
-                    subprocess.run(["rm", "-r", folder / "campaign"], check=True)
     return {"scale_commands": commands_table(known)}
 
 

@@ -16,8 +16,9 @@ from numba import njit
 ROWS = 32
 """The number of rows side by side. Scratch arrays have this many entries for each feature."""
 
-FELLOWS = 64
-"""The number of rows that go through one tree before the next, while the tree is in the cache."""
+FELLOWS, GROUPS = 64, 8
+"""Groups of so many rows lie side by side, and so many groups go through one tree before the next: meanwhile the tree
+stays in the cache."""
 
 # Positions are unsigned, so that there is no test for negative ones
 _ROWS = np.uint64(ROWS)
@@ -52,19 +53,22 @@ def votes(X, start, nodes, value, bits, single, said, total):
     they stand for. `bits` and `single` are two views of the same memory.
     """
     n, d = X.shape
-    for first in range(0, n, FELLOWS):
-        for k in range(FELLOWS):
-            x = X[min(first + k, n - 1)]
+    size = d * FELLOWS
+    for first in range(0, n, FELLOWS * GROUPS):
+        groups = min(GROUPS, (n - first + FELLOWS - 1) // FELLOWS)
+        for k in range(groups * FELLOWS):
+            x, at = X[min(first + k, n - 1)], k // FELLOWS * size + k % FELLOWS
             for j in range(d):
-                single[j * FELLOWS + k] = np.float32(min(max(x[j], -_LARGEST), _LARGEST)) + np.float32(0.0)  # no -0.0
-        for j in range(d * FELLOWS):
+                single[at + j * FELLOWS] = np.float32(min(max(x[j], -_LARGEST), _LARGEST)) + np.float32(0.0)  # no -0.0
+        for j in range(groups * size):
             bits[j] ^= (bits[j] >> _SIGN) & _ORDERED
         said[:] = 0.0
         for t in range(start.shape[0] - 1):
             tree, leaves = nodes[start[t] : start[t + 1]], value[start[t] : start[t + 1]]
-            for k in range(0, FELLOWS, 8):
-                _descend(tree, leaves, bits[k:], said[k:])
-        for k in range(min(FELLOWS, n - first)):
+            for g in range(groups):
+                for k in range(0, FELLOWS, 8):
+                    _descend(tree, leaves, bits[g * size + k :], said[g * FELLOWS + k :])
+        for k in range(min(FELLOWS * GROUPS, n - first)):
             total[first + k] = said[k]
 
 

@@ -74,7 +74,8 @@ class Screen:
         log_odds, score, total = np.empty(len(X)), np.empty(len(X)), np.empty(len(X))
         trees = 0
         if self._trees is not None:
-            single, said = np.empty(X.shape[1] * _look.FELLOWS, dtype=np.float32), np.empty(_look.FELLOWS)
+            said = np.empty(_look.FELLOWS * _look.GROUPS)
+            single = np.empty(len(said) * X.shape[1], dtype=np.float32)
             _look.votes(X, *self._trees, single.view(np.int32), single, said, total)
             trees = len(self._trees[0]) - 1
         coordinates, features = self._products[1].shape

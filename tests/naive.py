@@ -93,6 +93,50 @@ def least(q0, inside):
     return min([q for q, within in zip(q0, inside, strict=True) if within], default=1.0)
 
 
+def votes(X, start, nodes, value, fellows):
+    """The sum of what packed trees say about each row, one row and one tree at a time."""
+    largest = np.finfo(np.float32).max
+    total = np.zeros(len(X))
+    for i, x in enumerate(X):
+        for first in start[:-1]:
+            at = 0
+            while not (node := int(nodes[first + at])) & 0x8000:
+                bits = node >> 32
+                if bits >= 2**31:  # a negative threshold: its size counts downwards
+                    bits = 2**31 + (2**32 - 1 - bits)
+                threshold = np.uint32(bits).view(np.float32)
+                value_here = np.float32(np.clip(x[(node & 0x7FFF) // fellows], -largest, largest))
+                at = (node >> 16 & 0xFFFF) + int(value_here > threshold)
+            total[i] += value[first + at]
+    return total
+
+
+def gauge(X, recipe, turns, sketch, stake, rest, weights, trees, total):
+    """The log-odds of each row and what its label would settle, in double precision."""
+    column, code, mean, scale = recipe
+    log_odds, score = np.zeros(len(X)), np.zeros(len(X))
+    for i, x in enumerate(X):
+        z = np.zeros(turns.shape[1])
+        z[0] = 1.0
+        for j in range(len(column)):
+            value = x[column[j]] if np.isnan(code[j]) else float(x[column[j]] == code[j])
+            z[j + 1] = (value - mean[j]) * scale[j]
+        angle = turns.astype(np.float64) @ z
+        features = np.concatenate([z, np.cos(angle), np.sin(angle)])
+        mu, *u = (sketch.astype(np.float64) @ features).tolist()
+        seen = sum(a * a for a in u)
+        variance = max(seen, rest[0] + rest[1] * seen)
+        shrink = math.sqrt(1.0 + math.pi / 8.0 * variance)
+        log_odds[i] = weights[0] * mu / shrink
+        if weights[1]:
+            p = (total[i] + 0.5) / (trees + 1.0)
+            log_odds[i] += weights[1] * math.log(p / (1.0 - p))
+        p = 1.0 / (1.0 + math.exp(-log_odds[i] * shrink))
+        c = p * (1.0 - p)
+        score[i] = c / (1.0 + c * variance) * (rest[2] + sum(m * a * a for m, a in zip(stake, u, strict=False)))
+    return log_odds, score
+
+
 def hash_text(content):
     """`hash_texts`, of one text."""
     bits = 0xCBF29CE484222325

@@ -1,4 +1,4 @@
-"""The only compiled loops: arrays in, arrays out, nothing allocated, nothing validated.
+"""The compiled loops of the linear models: arrays in, arrays out, nothing allocated, nothing validated.
 
 Callers check shapes and allocate. If the weight vector has one more entry than a row, that last entry is the
 intercept. Each kernel comes in two versions, for dense rows and for CSR (compressed sparse) rows. `tests/naive.py`

@@ -99,17 +99,19 @@ def _below(node, bits, row):
 
 
 @_jit
-def gauge(X, column, code, mean, scale, turns, sketch, stake, rest, weights, trees, total, F, u, log_odds, score):
+def gauge(X, recipe, turns, sketch, stake, rest, weights, trees, total, scratch, log_odds, score):
     """Fill the log-odds of each row, and what its label would settle.
 
-    Feature j is a column, or if code[j] is a number, whether the column is that number; mean and scale standardise it.
+    By the recipe, feature j is a column, or if code[j] is a number, whether the column is that number; mean and scale
+    standardise it.
     In F, a row of ones comes first, then these features, then the cosines of the angles that `turns` makes of them,
     then the sines. The first row of `sketch` makes the margin of them all, the others the coordinates u. M is diagonal
-    in these, with entries `stake`. `rest` is what the sketch leaves out of the variance and of u'Mu. `weights` are
-    those of this margin and of the trees, which said `total`.
+    in these, with entries `stake`. `rest` is for what the sketch leaves out: the variance is a line of |u|^2, and u'Mu
+    has a constant added. `weights` are those of this margin and of the trees, of which each says its share of `total`.
     """
+    (column, code, mean, scale), (F, u, seen, at_stake) = recipe, scratch
     n, d, angles = X.shape[0], column.shape[0], turns.shape[0]
-    plain, cosines, sines = turns.shape[1] * ROWS, angles * ROWS, (turns.shape[1] + angles) * ROWS
+    plain, sines = turns.shape[1] * ROWS, (turns.shape[1] + angles) * ROWS
     for first in range(0, n, ROWS):
         for k in range(ROWS):
             x = X[min(first + k, n - 1)]
@@ -121,12 +123,15 @@ def gauge(X, column, code, mean, scale, turns, sketch, stake, rest, weights, tre
         product(turns, F[:plain], F[plain:sines])
         turn(F[plain:sines], F[sines:])
         product(sketch, F, u)
-        for k in range(ROWS):
-            variance, at_stake = rest[0], rest[1]
-            for j in range(stake.shape[0]):
+        seen[:] = 0.0
+        at_stake[:] = rest[2]
+        for j in range(stake.shape[0]):
+            for k in range(ROWS):
                 square = np.float64(u[(j + 1) * ROWS + k]) ** 2
-                variance += square
-                at_stake += stake[j] * square
+                seen[k] += square
+                at_stake[k] += stake[j] * square
+        for k in range(ROWS):
+            variance = max(seen[k], rest[0] + rest[1] * seen[k])
             shrink = math.sqrt(1.0 + math.pi / 8.0 * variance)
             odds = weights[0] * (np.float64(u[k]) / shrink)
             i = min(first + k, n - 1)
@@ -136,13 +141,14 @@ def gauge(X, column, code, mean, scale, turns, sketch, stake, rest, weights, tre
             small = math.exp(-abs(odds) * shrink)
             c = small / ((1.0 + small) * (1.0 + small))
             log_odds[i] = odds
-            score[i] = c / (1.0 + c * variance) * at_stake
+            score[i] = c / (1.0 + c * variance) * at_stake[k]
 
 
 @_jit
 def product(A, F, out):
-    """Fill out with A F, where F and out have ROWS entries for each feature; A has an even number of rows, a
-    multiple of four columns.
+    """Fill out with A F, where F and out have ROWS entries for each feature.
+
+    A has an even number of rows and a multiple of four columns: fewer numbers go to memory and back.
     """
     for i in range(np.uint64(0), np.uint64(A.shape[0]), _2):
         a, b = A[i], A[i + _1]

@@ -169,7 +169,7 @@ def test_code_version_is_that_of_what_figures_depend_on(tmp_path, monkeypatch):
     for free in ("cli/__init__.py", "experiments/store.py", "experiments/collections.py"):
         (copy / free).write_text("changed")
     assert code_version() == before
-    for part in ("_kernels.py", "methods/idbal.py", "experiments/tasks.py"):
+    for part in ("_kernels.py", "_look.py", "methods/idbal.py", "experiments/tasks.py"):
         (copy / part).write_text("changed")
         assert code_version() != before
         before = code_version()

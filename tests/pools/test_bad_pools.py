@@ -12,7 +12,7 @@ from paths import ROOT
 from unskew.errors import InputError, StoreError
 from unskew.pools import ids
 from unskew.pools.files import FilePool, PoolFile, check_files, check_ids, find_files
-from unskew.pools.footers import rows_of_groups
+from unskew.pools.footers import footer_length, rows_of_groups
 from unskew.pools.trying import try_files
 
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -29,6 +29,10 @@ def refused(kind, use, *told):
     message = str(error.value)
     assert "\n" not in message and all(str(part) in message for part in told), message
     return message
+
+
+def as_it_is(raw):
+    return raw
 
 
 class TestFind:
@@ -172,6 +176,19 @@ class TestDamage:
         refused(InputError, lambda: try_files(of), f"{tmp_path}/2.parquet is incomplete or damaged: ")
         assert capfd.readouterr() == ("", "")
 
+    def test_a_panic_in_a_scan(self, tmp_path, capfd):
+        shutil.copy(FIXTURES / "panics.parquet", tmp_path / "1.parquet")
+        of = FilePool(find_files(tmp_path), as_it_is, len, columns=pl.read_parquet_schema(tmp_path / "1.parquet"))
+        told = refused(InputError, lambda: of.scan(len, int.__add__), f"{tmp_path}/1.parquet cannot be read: ")
+        assert told.endswith("a value is damaged. Restore it from a copy.")
+        assert "panicked" in capfd.readouterr().err  # Polars says so itself
+
+    def test_a_file_that_was_replaced_by_a_shorter_one(self, folder):
+        of = pool(folder)
+        table()[:10].write_parquet(folder / "part-1.parquet")
+        told = f"{folder}/part-1.parquet cannot be read: of 1667 rows from row 1, 10 are there."
+        refused(InputError, lambda: of.scan(summary, merged), told)
+
     def test_files_that_can_be_read(self, folder):
         of, told = pool(folder), []
         of.progress = lambda done, total: told.append((done, total))
@@ -179,7 +196,16 @@ class TestDamage:
         assert told == [(5000, 5000)]
 
     def test_footers_that_are_nonsense(self):
-        for content in (b"", b"\x00", b"\x19\xfc\xff\xff\xff\xff\x0f", b"\x4c" * 2000, b"\x1b\x00"):
+        real = FIXTURES / "panics.parquet"
+        assert sum(rows_of_groups(real.read_bytes()[-8 - footer_length(real.read_bytes()[-8:]) : -8])) > 0
+        for content in (
+            b"",
+            b"\x00",
+            b"\x36\x04\x19\x1c\x36\x02\x00\x00",
+            b"\x19\xfc\xff\xff\xff\xff\x0f",
+            b"\x4c" * 2000,
+            b"\x1b\x00",
+        ):
             with pytest.raises(ValueError, match="its footer is damaged"):
                 rows_of_groups(content)
 

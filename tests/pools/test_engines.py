@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import joblib
@@ -45,8 +46,6 @@ def test_one_thread_if_one_is_asked_for(of):
 
 
 def _thread():
-    import threading
-
     return threading.get_ident()
 
 
@@ -65,10 +64,10 @@ def test_workers_of_a_cluster_agree_also_if_one_is_killed(of, expected, tmp_path
 
 
 INTERRUPTED = """
-import sys, time
+import os, sys, time
 from file_pools import pool
 def slow(block):
-    print("looking", flush=True)
+    os.write(1, b"looking\\n")  # in one piece, whichever thread it is
     time.sleep(20)
 pool(sys.argv[1]).scan(slow, lambda one, other: one)
 """

@@ -92,10 +92,12 @@ def test_a_refusal_of_the_reader_names_the_file(tmp_path):
         ([3, 25, 3], [3, 8, 8, 9, 3]),
     ],
 )
-def test_stretches_end_with_row_groups_where_they_can(groups, runs, monkeypatch):
-    monkeypatch.setattr(stretches, "READ", 10)
+@pytest.mark.parametrize(("read", "values", "columns"), [(10, 1 << 24, 4), (131_072, 40, 4)])
+def test_stretches_end_with_row_groups_where_they_can(read, values, columns, groups, runs, monkeypatch):
+    monkeypatch.setattr(stretches, "READ", read)
+    monkeypatch.setattr(stretches, "VALUES", values)
     file = files.PoolFile("p", 0, 0, sum(groups), tuple(groups), "")
-    found = list(stretches.cut([file, file]))
+    found = list(stretches.cut([file, file], columns))
     assert [stretch.rows for stretch in found] == runs * 2
     assert [stretch.first for stretch in found] == [sum(runs[:i]) for i in range(len(runs))] * 2
     assert [stretch.place for stretch in found] == [sum((runs * 2)[:i]) for i in range(2 * len(runs))]

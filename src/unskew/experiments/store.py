@@ -27,7 +27,7 @@ EXPERIMENTS = ("budget", "curves", "datasets", "metrics", "simulation", "tasks")
 def code_version() -> str:
     """A digest of the modules on which the numbers depend. Changes to documentation or commands do not affect it."""
     root = Path(unskew.__file__).parent
-    parts = [*sorted(root.glob("[!_]*.py")), root / "_kernels.py"]
+    parts = [*sorted(root.glob("[!_]*.py")), root / "_kernels.py", root / "_look.py"]
     parts += [part for room in ROOMS for part in sorted((root / room).rglob("*.py"))]
     parts += [root / "experiments" / f"{name}.py" for name in EXPERIMENTS]
     digest = hashlib.sha256()

@@ -5,23 +5,25 @@ compiled loops read, and is small enough to be sent to other processes. What it 
 alone, to the last bit: not on the rows around it, nor on who asks.
 
 What takes long about a row is the variance of its margin, s^2 = |u|^2, because u has as many entries as there are
-features. The screen keeps only the 32 directions in which some thousand rows of the pool, the aims, differ most. For
-the rest it takes the mean over the aims. The matrix M of what is at stake (`unskew.models.belief`) is made diagonal
-within these directions.
+features. The screen keeps only some directions of u, those that tell most about some thousand rows of the pool, the
+aims. The rest of the variance is guessed from these, by a straight line through the aims. The rest of u'Mu, where M is
+what is at stake (`unskew.models.belief`), is its mean over the aims.
 """
 
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 
-from unskew.models.belief import Some, at_stake
+from unskew.models.belief import TINY, Some, at_stake
 from unskew.models.features import Recipe
 from unskew.models.laplace import Posterior
 from unskew.models.trees import Trees
 from unskew.rows import Floats, Ints
 
-DIRECTIONS = 32
-"""More directions of the posterior take longer, and change little."""
+DIRECTIONS, PRODUCTS = 47, 11_000
+"""Directions of the posterior that are kept: at least the first number, and as many as take the second number of
+products a row. So up to 104 features nothing is left out."""
 
 
 class Screen:
@@ -69,29 +71,42 @@ class Screen:
         from unskew import _look  # compiled loops take a moment to import
 
         X = np.require(X, np.float64, ["C", "W"])  # other arrays would be compiled for once more
-        turns, sketch = self._products
         log_odds, score, total = np.empty(len(X)), np.empty(len(X)), np.empty(len(X))
-        count = 0
+        trees = 0
         if self._trees is not None:
             single, said = np.empty(X.shape[1] * _look.FELLOWS, dtype=np.float32), np.empty(_look.FELLOWS)
             _look.votes(X, *self._trees, single.view(np.int32), single, said, total)
-            count = len(self._trees[0]) - 1
-        F = np.zeros(sketch.shape[1] * _look.ROWS, dtype=np.float32)
+            trees = len(self._trees[0]) - 1
+        coordinates, features = self._products[1].shape
+        F = np.zeros(features * _look.ROWS, dtype=np.float32)
         F[: _look.ROWS] = 1.0
-        u = np.empty(len(sketch) * _look.ROWS, dtype=np.float32)
-        _look.gauge(X, *self._recipe, turns, sketch, *self._sketch, count, total, F, u, log_odds, score)
+        u, sums = np.empty(coordinates * _look.ROWS, dtype=np.float32), np.empty((2, _look.ROWS))
+        scratch = (F, u, *sums)
+        _look.gauge(X, self._recipe, *self._products, *self._sketch, trees, total, scratch, log_odds, score)
         return log_odds, score
 
 
 def _sketch(U: Floats, M: Floats) -> tuple[Floats, Floats, Floats]:
-    """Directions in which rows U differ most, M in these, and what is left out of the variance and of u'Mu."""
-    spread = U.T @ U / len(U)
-    V = np.linalg.eigh(spread)[1][:, ::-1][:, :DIRECTIONS]
-    shares, turned = np.linalg.eigh(V.T @ M @ V)
-    V = V @ turned
-    kept = np.einsum("ij,ij->j", V, spread @ V)
-    rest = np.trace(spread) - kept.sum(), np.sum(spread * M) - kept @ shares
-    return V, shares, np.maximum(rest, 0.0)
+    """Directions V, the shares of M in them, and the rest: s^2 is about a + b |V'u|^2, and u'Mu lacks c.
+
+    The rows U have second moments G. Directions are chosen for x = G^(-1/2) u, which has none that it prefers: those E
+    that tell most of the means of s^2 and of u'Mu together. Given E'x, the best guess of u is G^(1/2) E E'x. Within V,
+    which spans the same, s^2 of this guess is a plain sum of squares, and its u'Mu a weighted one.
+    """
+    values, vectors = np.linalg.eigh(U.T @ U / len(U))
+    half = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    spread, staked = half @ half, half @ M @ half
+    both = np.eye(len(M)) / np.trace(spread) + M / max(np.trace(staked), TINY)
+    found, E = np.linalg.eigh(half @ both @ half)
+    keep = np.flatnonzero(found > TINY)[::-1][: max(DIRECTIONS, PRODUCTS // len(M))]
+    E = E[:, keep]
+    own = E.T @ spread @ E
+    shares, turned = eigh(E.T @ staked @ E, own)
+    V = both @ half @ (E / found[keep]) @ own @ turned  # E' G^(-1/2) without its inverse
+    seen = np.einsum("ij,ij->i", U @ V, U @ V)
+    line = np.column_stack([np.ones(len(U)), seen])
+    a, b = np.linalg.lstsq(line, np.einsum("ij,ij->i", U, U), rcond=None)[0]
+    return V, shares, np.array([a, b, max(np.trace(staked) - np.sum(E * (staked @ E)), 0.0)])
 
 
 def _padded(recipe: Recipe, rows: Floats) -> tuple[Any, Any]:

@@ -54,7 +54,7 @@ class FilePool(Pool):
     ) -> None:
         self.files, self.encode, self.id = tuple(files), encode, id
         self._reading = Reading(read, tuple(dict.fromkeys([*columns, *([] if id is None else [id])])))
-        self.stretches = list(cut(self.files))
+        self.stretches = list(cut(self.files, len(self.columns)))
         self._starts = np.array([stretch.place for stretch in self.stretches])
 
     def __len__(self) -> int:

@@ -83,7 +83,9 @@ def _check(file: PoolFile) -> None:
         size, modified, footer = _told(file.path)
     except FileNotFoundError:
         raise StoreError(f"{file.path} is gone, and the campaign began with it. Restore it from a copy.") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise StoreError(f"{file.path} cannot be read: {_reason(error)}. Check its permissions.") from None
+    except ValueError as error:
         raise StoreError(f"{file.path} cannot be read: {_reason(error)}. Restore it from a copy.") from None
     if size != file.size or _digest(footer) != file.footer:
         raise StoreError(f"{file.path} is not the file the campaign began with. Restore it from a copy.")

@@ -10,8 +10,8 @@ from typing import Any
 END = 8
 """A Parquet file ends with the length of its footer, in four bytes, and the four letters PAR1."""
 
-ROW_GROUPS, ROWS_OF_A_GROUP = 4, 3
-"""The numbers of two fields: in the footer, and in a row group."""
+ROWS, ROW_GROUPS = 3, 4
+"""The numbers of two fields of a footer. A row group, too, has its rows as field 3."""
 
 STOP, TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(13)
 
@@ -30,16 +30,17 @@ def footer_length(end: bytes) -> int:
 def rows_of_groups(footer: bytes) -> tuple[int, ...]:
     """The number of rows of each row group. A ValueError says that the footer is damaged."""
     try:
-        groups = _Reader(footer).struct({ROW_GROUPS: lambda reader: reader.each(_rows_of_group)})[ROW_GROUPS]
+        found = _Reader(footer).struct({ROWS: _Reader.signed, ROW_GROUPS: lambda reader: reader.each(_rows)})
+        rows, groups = found[ROWS], found[ROW_GROUPS]
     except (IndexError, KeyError, RecursionError):
         raise ValueError("its footer is damaged") from None
-    if any(rows < 0 for rows in groups):
+    if min(groups, default=0) < 0 or sum(groups) != rows:
         raise ValueError("its footer is damaged")
     return tuple(groups)
 
 
-def _rows_of_group(reader: "_Reader") -> int:
-    rows: int = reader.struct({ROWS_OF_A_GROUP: _Reader.signed})[ROWS_OF_A_GROUP]
+def _rows(reader: "_Reader") -> int:
+    rows: int = reader.struct({ROWS: _Reader.signed})[ROWS]
     return rows
 
 

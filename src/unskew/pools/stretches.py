@@ -15,6 +15,9 @@ from unskew.rows import Ints
 READ = 131_072
 """Rows that are read together, at most. It is a power of two, as are the row groups of many writers."""
 
+VALUES = 1 << 24
+"""Values that are read together, at most: 128 MiB of numbers. Very wide tables are read in fewer rows at a time."""
+
 
 class Stretch(NamedTuple):
     """Rows of one file that follow one another."""
@@ -39,15 +42,17 @@ class Stretch(NamedTuple):
         """Columns of these rows, as the file has them. Only the row groups that hold the rows are decoded."""
         try:
             lazy = pl.scan_parquet(readable(self.path), glob=False, hive_partitioning=False)
-            return lazy.select(columns).slice(self.first, self.rows).collect()
+            rows = lazy.select(columns).slice(self.first, self.rows).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{self.path} cannot be read: {_short(error)}. Restore it from a copy.") from None
+            raise self._unreadable(str(error)) from None
         except pl.exceptions.PanicException:
-            raise InputError(f"{self.path} cannot be read: a value is damaged. Restore it from a copy.") from None
+            raise self._unreadable("a value is damaged") from None
+        if rows.height != self.rows:
+            raise self._unreadable(f"of {self.rows} rows from row {self.first + 1}, {rows.height} are there")
+        return rows
 
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:120]
+    def _unreadable(self, why: str) -> InputError:
+        return InputError(f"{self.path} cannot be read: {' '.join(why.split())[:120]}. Restore it from a copy.")
 
 
 @dataclass(frozen=True)
@@ -71,27 +76,27 @@ class Reading:
         return [(stretch.place, self.frame(stretch, around.raw(self.columns)[places - around.place]))]
 
 
-def cut(files: Sequence[PoolFile]) -> Iterator[Stretch]:
+def cut(files: Sequence[PoolFile], columns: int) -> Iterator[Stretch]:
     """Stretches of at most READ rows. Where possible they end with a row group: then nothing is decoded twice."""
-    place = 0
+    most, place = max(min(READ, VALUES // max(columns, 1)), 1), 0
     for file in files:
         first = 0
-        for rows in _runs(file.groups):
+        for rows in _runs(file.groups, most):
             yield Stretch(file.path, first, rows, place)
             first, place = first + rows, place + rows
 
 
-def _runs(groups: Sequence[int]) -> Iterator[int]:
+def _runs(groups: Sequence[int], most: int) -> Iterator[int]:
     """Small row groups joined, and large ones cut evenly."""
     run = 0
     for rows in groups:
-        if run and run + rows > READ:
+        if run and run + rows > most:
             yield run
             run = 0
-        pieces = max(-(-rows // READ), 1)
-        if pieces == 1:
-            run += rows
-        else:
+        pieces = -(-rows // most)
+        if pieces > 1:
             yield from (rows * (i + 1) // pieces - rows * i // pieces for i in range(pieces))
+        else:
+            run += rows
     if run:
         yield run

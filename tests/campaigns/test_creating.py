@@ -92,7 +92,7 @@ def test_a_campaign_that_is_there_stays_as_it_is(tables, folder):
         assert campaign.ledger.events(campaign.id) == before
 
 
-@pytest.mark.parametrize("name", ["log.parquet", "pool.parquet", "ledger.sqlite", "ledger.head"])
+@pytest.mark.parametrize("name", ["log.parquet", "pool.parquet", "pool.files.json", "ledger.sqlite", "ledger.head"])
 def test_files_of_the_same_name_are_not_replaced(tables, tmp_path, name):
     """Neither the log that lies beside, nor a ledger whose campaign.json was lost."""
     (tmp_path / name).write_text("mine")

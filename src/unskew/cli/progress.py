@@ -54,7 +54,8 @@ def waiting(what: str) -> Iterator[Callable[[int, int], None]]:
 
     def report(done: int, total: int) -> None:
         spinner.columns = (*columns, *bar) if done < total else columns
-        spinner.update(task, completed=done, total=total)
+        if done < total:  # a task that is complete would stop the clock, and another step may follow
+            spinner.update(task, completed=done, total=total)
 
     later = threading.Timer(PATIENCE, spinner.start)
     later.daemon = True

@@ -22,7 +22,7 @@ from unskew.cli.campaign import (
     print_json,
     say_next,
 )
-from unskew.cli.progress import progress, waiting
+from unskew.cli.progress import waiting
 from unskew.errors import InputError, NoRandomLabel
 from unskew.estimation.sentences import ahead, uncomputable
 from unskew.writing import Output
@@ -146,7 +146,7 @@ def predict(
 
     ends = (".csv", ".parquet")
     output = None if out is None else Output(out, "unskew predict", overwrite=overwrite, endings=ends)
-    with engine(cluster), Campaign.open(dir) as campaign, progress("predicting") as report:
+    with engine(cluster), Campaign.open(dir) as campaign, waiting("predicting") as report:
         found = predictions(campaign, rows, report)
         if output is not None:
             said = _written(found, output)

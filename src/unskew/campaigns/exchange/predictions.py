@@ -8,6 +8,7 @@ from typing import IO
 
 import joblib
 import polars as pl
+from joblib.parallel import get_active_backend
 from polars.io.plugins import register_io_source
 from sklearn.pipeline import Pipeline
 
@@ -29,7 +30,8 @@ def predictions(
     columns = {*settings.kinds, *([] if settings.id is None else [settings.id])}
     text = [name for name, kind in settings.types.items() if kind == "String"]  # whatever a small file holds
     judge = partial(_judged, campaign.model(), settings.id)
-    with joblib.Parallel(joblib.cpu_count(), prefer="threads", return_as="generator") as parallel:
+    jobs = get_active_backend()[1] or joblib.cpu_count()  # those of the cluster, if there is one
+    with joblib.Parallel(jobs, prefer="threads", return_as="generator") as parallel:
         for found, done, total in parallel(joblib.delayed(judge)(part) for part in parts(source, columns, text)):
             progress(done, total)
             yield found

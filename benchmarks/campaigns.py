@@ -60,11 +60,16 @@ class Run(NamedTuple):
 def run(*words):
     start = time.perf_counter()
     child = subprocess.Popen([*COMMAND, *map(str, words)], stdout=subprocess.PIPE)
-    child.stdout.readline()
-    first = time.perf_counter() - start
-    child.stdout.read()
-    child.stdout.close()
-    _, status, used = os.wait4(child.pid, 0)
+    try:
+        child.stdout.readline()
+        first = time.perf_counter() - start
+        child.stdout.read()
+        child.stdout.close()
+        _, status, used = os.wait4(child.pid, 0)
+    except BaseException:  # stopped: the command must not go on in a folder that is deleted
+        child.kill()
+        child.wait()
+        raise
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(f"unskew {' '.join(map(str, words))} ended with status {child.returncode}")

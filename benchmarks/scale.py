@@ -25,11 +25,13 @@ import time
 from pathlib import Path
 
 from benchmarks.campaigns import run
-from benchmarks.scale_pools import LOG, labels_of, pool_of
+from benchmarks.scale_pools import IDS, LOG, labels_of, pool_of
+from unskew.pools.ids import PASS
 
 PARTS = ("commands", "look", "rare")
 SIZES = (1_000_000, 10_000_000, 50_000_000)
 AT_ONCE, TURNS, LOOK = 20, 3, 50_000
+GUESSED, MANY = (10**8, 10**9), 64
 WAYS = {"all rows": (), "`--look 50000`": ("--look", LOOK)}
 """How a campaign looks at its pool, and the option that says so."""
 
@@ -74,7 +76,7 @@ def campaign(folder, option):
 
 
 def commands(sizes, known, keep):
-    """The figures of all commands, by number of rows and way of looking."""
+    """Measure all commands, by number of rows and way of looking."""
     for n in sizes:
         left = {way: option for way, option in WAYS.items() if f"{n} {way}" not in known}
         if left:
@@ -115,6 +117,47 @@ def growth(sizes, cells):
     return f"{last / first:.1f} ({most / least:g})"
 
 
+def extrapolated(known):
+    """What the commands would take on pools that nobody measured: a straight line through the figures there are.
+
+    `start` reads the ids once more for each 33 million rows (`unskew.pools.ids.PASS`), which a line does not show. So
+    it needs the time for reading ids, from the part `look`.
+    """
+    steps = {int(key.split()[0]): found for key, found in known.get("commands", {}).items() if "all rows" in key}
+    rates = [found[IDS] / int(n) for n, found in known.get("look", {}).items()]
+    if len(steps) < 2 or not rates:
+        return {}
+    least, most, cores = min(steps), max(steps), os.cpu_count()
+    lines = [
+        f"| command | measured: {most / 1e6:g} million | each million | 100 million | 1 billion | with {MANY} cores |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name in steps[least]:
+        ids = [n * -(-n // PASS) * rates[0] if name == "`start`" else 0.0 for n in (least, most, *GUESSED)]
+        first, last = (steps[n][name]["seconds"] - read for n, read in zip((least, most), ids, strict=False))
+        slope = max(last - first, 0.0) / (most - least)
+        begin, *grows = first - slope * least, *(slope * n + read for n, read in zip(GUESSED, ids[2:], strict=True))
+        told = [shown(begin + part) for part in grows] + [shown(begin + grows[-1] * cores / MANY)]
+        measured = shown(steps[most][name]["seconds"])
+        lines.append(f"| {name} | {measured} | {1e6 * slope:.2f} s | {' | '.join(told)} |")
+    lines += [
+        "",
+        f"Only the first column of figures is measured, on {cores} cores. The others are extrapolated: they lie on the "
+        f"straight line through the times for {least / 1e6:g} and {most / 1e6:g} million rows, and for `start` the "
+        f"further readings of ids are added. With {MANY} cores, what grows with the rows is divided among them, as if "
+        "nothing else were in the way, such as a disk or a network.",
+    ]
+    return {"scale_billion": lines}
+
+
+def shown(seconds):
+    """Seconds as people say it."""
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2.0 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description="Large pools.")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
@@ -145,7 +188,7 @@ def main(arguments=None):
             from benchmarks.scale_rare import rare
 
             tables = rare((sizes or SIZES[1:])[0], options.seeds, of_part, keep)
-        for name, lines in tables.items():
+        for name, lines in (tables | extrapolated(known)).items():
             print("\n".join(["", *lines, ""]))
             if options.out:
                 (options.out / f"{name}.md").write_text("\n".join(lines) + "\n")

@@ -8,6 +8,7 @@ All look at every row of the pool once:
   and `argpartition` of |margin|, of which the best 20 are kept. Everything is in single precision. The files are
   cut, read by Polars and given to threads exactly as for Unskew; linear algebra has one thread in each.
 - Polars: a streaming scan that sums up each column.
+- Ids: how long it takes to read and hash the ids alone.
 
 scikit-learn runs twice: with a random feature for each of our frequencies, which are a cosine without a sine, and with
 one for each of our cosines and sines. Unskew does more: it reads and hashes the ids, makes doubt and score of a sketch
@@ -27,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.scale_pools import COLUMNS, labels_of, pool_of
+from benchmarks.scale_pools import COLUMNS, IDS, labels_of, pool_of
 from unskew import LoggedData, Unskew
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.team import Team
@@ -127,6 +128,7 @@ def contenders(folder):
         f"{BY_HAND}: {frequencies} random features": ByHand(team, frequencies),
         f"{BY_HAND}: {2 * frequencies} random features": ByHand(team, 2 * frequencies),
         POLARS: polars_scan(folder),
+        IDS: lambda: team.pool_.sample(K),
     }
 
 

@@ -19,6 +19,9 @@ COLUMNS = [f"x{k:02d}" for k in range(30)]
 FILE, GROUP, LOG = 1_000_000, 125_000, 20_000
 """Rows of a file, of a row group, and of the log."""
 
+IDS = "Unskew: ids alone, read and hashed"
+"""What part `look` calls a figure that part `commands` uses too."""
+
 SPACE = 150
 """Bytes of disk for a row: 120 for the pool, the rest for ids, labels and predictions."""
 

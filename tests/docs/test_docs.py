@@ -23,7 +23,7 @@ HOWTO = sorted(
     for page in (ROOT / "docs/howto").glob("*.md")
     if page.stem not in ELSEWHERE and "```python" in page.read_text()
 )
-PAGES = ["README.md", "docs/tutorial.md", "docs/method.md", *HOWTO]
+PAGES = ["README.md", "docs/tutorial.md", "docs/method.md", "docs/scaling.md", *HOWTO]
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.M | re.S)
 SHELL = ["docs/tutorial.md"]
 """Of these, the commands are run too."""

@@ -10,9 +10,10 @@ from unskew.models.trees import Trees
 
 
 def said(X, packed):
-    single = np.empty(X.shape[1] * _look.FELLOWS, dtype=np.float32)
+    size = _look.FELLOWS * _look.GROUPS
+    single = np.empty(X.shape[1] * size, dtype=np.float32)
     total = np.empty(len(X))
-    _look.votes(X, *packed, single.view(np.int32), single, np.empty(_look.FELLOWS), total)
+    _look.votes(X, *packed, single.view(np.int32), single, np.empty(size), total)
     return total
 
 
@@ -25,7 +26,7 @@ def forest():
 
 def test_votes_agree_with_their_twin_and_with_the_trees(forest):
     rng = np.random.default_rng(1)
-    X = np.column_stack([rng.normal(size=(150, 3)), rng.integers(-2, 3, 150), 1e60 * rng.normal(size=150)])
+    X = np.column_stack([rng.normal(size=(1150, 3)), rng.integers(-2, 3, 1150), 1e60 * rng.normal(size=1150)])
     packed = _packed(forest)
     found = said(X, packed)
     np.testing.assert_array_equal(found, naive.votes(X, *packed, _look.FELLOWS))

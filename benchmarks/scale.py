@@ -124,16 +124,17 @@ def extrapolated(known):
     it needs the time for reading ids, from the part `look`.
     """
     steps = {int(key.split()[0]): found for key, found in known.get("commands", {}).items() if "all rows" in key}
-    rates = [found[IDS] / int(n) for n, found in known.get("look", {}).items()]
-    if len(steps) < 2 or not rates:
+    looks = {int(n): found[IDS] for n, found in known.get("look", {}).items()}
+    if len(steps) < 2 or not looks:
         return {}
+    an_id = looks[max(looks)] / max(looks)
     least, most, cores = min(steps), max(steps), os.cpu_count()
     lines = [
         f"| command | measured: {most / 1e6:g} million | each million | 100 million | 1 billion | with {MANY} cores |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for name in steps[least]:
-        ids = [n * -(-n // PASS) * rates[0] if name == "`start`" else 0.0 for n in (least, most, *GUESSED)]
+        ids = [n * -(-n // PASS) * an_id if name == "`start`" else 0.0 for n in (least, most, *GUESSED)]
         first, last = (steps[n][name]["seconds"] - read for n, read in zip((least, most), ids, strict=False))
         slope = max(last - first, 0.0) / (most - least)
         begin, *grows = first - slope * least, *(slope * n + read for n, read in zip(GUESSED, ids[2:], strict=True))

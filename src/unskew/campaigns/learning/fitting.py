@@ -208,10 +208,11 @@ class Fitting:
         """
         everyone, others = self.everyone(asked), []
         try:
-            error = everyone.estimate()
-            for measure in self.settings.aim.measures:
-                with suppress(EmptyMeasure):
-                    others.append(error if measure == "error" else everyone.estimate(measure))
+            with threadpool_limits(1):
+                error = everyone.estimate()
+                for measure in self.settings.aim.measures:
+                    with suppress(EmptyMeasure):
+                        others.append(error if measure == "error" else everyone.estimate(measure))
         except NoRandomLabel:
             return None, ()
         return error, tuple(one for one in others if one is not error)

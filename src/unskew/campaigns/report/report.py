@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import scipy
 import sklearn
+from threadpoolctl import threadpool_limits
 
 import unskew
 from unskew.campaigns.audit.filling import BlindSpots, Filled, rows_in_words
@@ -175,7 +176,8 @@ def _cell(found: PopulationEstimate | None, measure: str) -> tuple[str, str]:
 
 def _thresholds(campaign: Campaign, decided: float) -> list[str]:
     """Recall and precision over thresholds, for a wide page and for a phone."""
-    found = campaign.everyone().over_thresholds()
+    with threadpool_limits(1):  # so many short sums take longer if threads wait for each other
+        found = campaign.everyone().over_thresholds()
     return [threshold_chart(found, decided, narrow=narrow) for narrow in (False, True)]
 
 

@@ -95,7 +95,7 @@ def measure(folder, log_rows, pool_rows, repeats):
     files = ("--log", folder / "log.parquet", "--pool", folder / "pool.parquet")
     steps = {
         "`start`": (None, [run("start", dir, *files, "--label", "y", "--propensity", "q0", "--budget", budget)]),
-        f"first `ask -n {AT_ONCE}`": (None, [run("ask", dir, "-n", AT_ONCE, "--out", rows)]),
+        f"first `ask -n {AT_ONCE}`": (None, [run("ask", dir, "-n", AT_ONCE, "--out", rows, "--overwrite")]),
     }
     repeated = {
         f"`ask -n {AT_ONCE}` again, the same rows": 5.0,
@@ -108,11 +108,11 @@ def measure(folder, log_rows, pool_rows, repeats):
     }
     times = {name: [] for name in repeated}
     for _ in range(repeats):
-        taken = [run("ask", dir, "-n", AT_ONCE, "--out", rows)]
+        taken = [run("ask", dir, "-n", AT_ONCE, "--out", rows, "--overwrite")]
         fill_in(rows, truth)
         taken.append(run("tell", dir, rows))
-        taken.append(run("ask", dir, "-n", AT_ONCE, "--out", rows))
-        taken.append(run("ask", dir, "-n", MANY, "--by", "many", "--out", many))
+        taken.append(run("ask", dir, "-n", AT_ONCE, "--out", rows, "--overwrite"))
+        taken.append(run("ask", dir, "-n", MANY, "--by", "many", "--out", many, "--overwrite"))
         fill_in(many, truth)
         taken.append(run("tell", dir, many, "--by", "many"))
         taken.append(run("status", dir))

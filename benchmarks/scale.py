@@ -124,16 +124,17 @@ def extrapolated(known):
     it needs the time for reading ids, from the part `look`.
     """
     steps = {int(key.split()[0]): found for key, found in known.get("commands", {}).items() if "all rows" in key}
-    rates = [found[IDS] / int(n) for n, found in known.get("look", {}).items()]
-    if len(steps) < 2 or not rates:
+    looks = {int(n): found[IDS] for n, found in known.get("look", {}).items()}
+    if len(steps) < 2 or not looks:
         return {}
+    an_id = looks[max(looks)] / max(looks)
     least, most, cores = min(steps), max(steps), os.cpu_count()
     lines = [
         f"| command | measured: {most / 1e6:g} million | each million | 100 million | 1 billion | with {MANY} cores |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for name in steps[least]:
-        ids = [n * -(-n // PASS) * rates[0] if name == "`start`" else 0.0 for n in (least, most, *GUESSED)]
+        ids = [n * -(-n // PASS) * an_id if name == "`start`" else 0.0 for n in (least, most, *GUESSED)]
         first, last = (steps[n][name]["seconds"] - read for n, read in zip((least, most), ids, strict=False))
         slope = max(last - first, 0.0) / (most - least)
         begin, *grows = first - slope * least, *(slope * n + read for n, read in zip(GUESSED, ids[2:], strict=True))
@@ -161,13 +162,16 @@ def shown(seconds):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description="Large pools.")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--rows", type=float, nargs="+", help="sizes of the pool, such as 1e6; for look and rare, one")
+    parser.add_argument(
+        "--rows", type=float, nargs="+", help="sizes of the pool, such as 1e6; look and rare: 1e7, unless one is named"
+    )
     parser.add_argument("--seeds", type=int, default=5, help="campaigns of each kind, for rare")
     parser.add_argument("--json", type=Path, help="keep figures in this file, and measure only those it lacks")
     parser.add_argument("--out", type=Path, help="also write the tables to this folder, such as docs/tables")
     options = parser.parse_args(arguments)
     known = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
-    sizes = [int(n) for n in options.rows] if options.rows else None
+    sizes = [int(n) for n in options.rows] if options.rows else SIZES
+    one = sizes[0] if len(sizes) == 1 else SIZES[1]
     for part in options.part:
         of_part = known.setdefault(part, {})
 
@@ -179,15 +183,15 @@ def main(arguments=None):
 
         begin = time.perf_counter()
         if part == "commands":
-            tables = commands(sizes or SIZES, of_part, keep)
+            tables = commands(sizes, of_part, keep)
         elif part == "look":
             from benchmarks.scale_look import look  # not before the commands: they would seem to need its memory
 
-            tables = look((sizes or SIZES[1:])[0], of_part, keep)
+            tables = look(one, of_part, keep)
         else:
             from benchmarks.scale_rare import rare
 
-            tables = rare((sizes or SIZES[1:])[0], options.seeds, of_part, keep)
+            tables = rare(one, options.seeds, of_part, keep)
         for name, lines in (tables | extrapolated(known)).items():
             print("\n".join(["", *lines, ""]))
             if options.out:

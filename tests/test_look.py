@@ -5,16 +5,8 @@ import pytest
 
 import naive
 from unskew import _look
-from unskew.models.screen import _packed
-from unskew.models.trees import Trees
-
-
-def said(X, packed):
-    size = _look.FELLOWS * _look.GROUPS
-    single = np.empty(X.shape[1] * size, dtype=np.float32)
-    total = np.empty(len(X))
-    _look.votes(X, *packed, single.view(np.int32), single, np.empty(size), total)
-    return total
+from unskew.models import trees
+from unskew.models.trees import Trees, votes
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +19,8 @@ def forest():
 def test_votes_agree_with_their_twin_and_with_the_trees(forest):
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=(1150, 3)), rng.integers(-2, 3, 1150), 1e60 * rng.normal(size=1150)])
-    packed = _packed(forest)
-    found = said(X, packed)
-    np.testing.assert_array_equal(found, naive.votes(X, *packed, _look.FELLOWS))
+    found = votes(X, forest.packed)
+    np.testing.assert_array_equal(found, naive.votes(X, *forest.packed, _look.FELLOWS))
     p = (found + 0.5) / (len(forest.trees) + 1.0)
     np.testing.assert_allclose(np.log(p / (1.0 - p)), forest.log_odds(X), rtol=1e-12, atol=1e-12)
 
@@ -45,14 +36,22 @@ def test_values_at_thresholds_fall_on_the_same_side_as_in_the_trees(forest):
         rows += [X, np.where(X == 0.0, -0.0, X)]
     rows.append(np.array([[1e100, -1e100, 3.5e38, -3.5e38, 1e100], [1e-60, -1e-60, -0.0, 0.0, -1e100]]))
     X = np.concatenate(rows)
-    p = (said(X, _packed(forest)) + 0.5) / (len(forest.trees) + 1.0)
+    p = (votes(X, forest.packed) + 0.5) / (len(forest.trees) + 1.0)
     np.testing.assert_allclose(np.log(p / (1.0 - p)), forest.log_odds(X), rtol=1e-12, atol=1e-12)
 
 
 def test_trees_of_one_leaf():
     stumps = Trees(np.zeros((5, 2)), np.array([True, False, True, True, False]), np.ones(5), seed=0)
     X = np.random.default_rng(0).normal(size=(3, 2))
-    np.testing.assert_array_equal(said(X, _packed(stumps)), naive.votes(X, *_packed(stumps), _look.FELLOWS))
+    np.testing.assert_array_equal(votes(X, stumps.packed), naive.votes(X, *stumps.packed, _look.FELLOWS))
+
+
+def test_many_rows_get_what_few_rows_get_to_the_last_bit(forest, monkeypatch):
+    rng = np.random.default_rng(2)
+    X = np.asfortranarray(np.column_stack([rng.normal(size=(1500, 4)), 1e60 * rng.normal(size=1500)]))
+    many = forest.log_odds(X)
+    monkeypatch.setattr(trees, "MANY", 2000)
+    np.testing.assert_array_equal(many, forest.log_odds(X))
 
 
 @pytest.mark.parametrize(("reach", "within"), [(1.0, 2e-7), (100.0, 2e-7), (8192.0, 2e-7)])

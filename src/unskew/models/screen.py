@@ -18,8 +18,8 @@ from scipy.linalg import eigh
 from unskew.models.belief import TINY, Some, at_stake
 from unskew.models.features import Recipe
 from unskew.models.laplace import Posterior
-from unskew.models.trees import Trees
-from unskew.rows import Floats, Ints
+from unskew.models.trees import Trees, votes
+from unskew.rows import Floats
 
 DIRECTIONS, PRODUCTS = 47, 11_000
 """Directions of the posterior that are kept: at least the first number, and as many as take the second number of
@@ -64,7 +64,7 @@ class Screen:
         self._recipe = (recipe.column, recipe.code, recipe.mean, 1.0 / recipe.spread)
         self._products = _padded(recipe, rows)
         self._sketch = (shares, rest, np.array(weights))
-        self._trees = _packed(trees) if trees is not None and weights[1] else None
+        self._trees = trees.packed if trees is not None and weights[1] else None
 
     def __call__(self, X: Floats) -> tuple[Floats, Floats]:
         """The log-odds of dense rows, and the score by which candidates are kept: both one number for each row."""
@@ -74,9 +74,7 @@ class Screen:
         log_odds, score, total = np.empty(len(X)), np.empty(len(X)), np.empty(len(X))
         trees = 0
         if self._trees is not None:
-            said = np.empty(_look.FELLOWS * _look.GROUPS)
-            single = np.empty(len(said) * X.shape[1], dtype=np.float32)
-            _look.votes(X, *self._trees, single.view(np.int32), single, said, total)
+            total = votes(X, self._trees)
             trees = len(self._trees[0]) - 1
         coordinates, features = self._products[1].shape
         F = np.zeros(features * _look.ROWS, dtype=np.float32)
@@ -132,36 +130,3 @@ def _padded(recipe: Recipe, rows: Floats) -> tuple[Any, Any]:
 def _up(n: int, step: int) -> int:
     """The least multiple of the step that is at least n."""
     return -(-n // step) * step
-
-
-def _packed(trees: Trees) -> tuple[Ints, Any, Floats]:
-    """Where each tree starts, its nodes as one number each, and what they say, as `unskew._look.votes` reads them."""
-    from unskew import _look
-
-    start, nodes, values = [0], [], []
-    for tree in trees.trees:
-        inner = np.flatnonzero(tree.children_left >= 0)
-        place, first = np.zeros(tree.node_count, dtype=np.int64), 1 + 2 * np.arange(len(inner))
-        place[tree.children_left[inner]], place[tree.children_right[inner]] = first, first + 1
-        child, column, threshold = place.copy(), np.full(len(place), int(_look.LEAF)), np.full(len(place), 2**31 - 1)
-        child[inner], column[inner] = first, tree.feature[inner] * _look.FELLOWS
-        threshold[inner] = _ordered(tree.threshold[inner])
-        node, value = np.empty(len(place), dtype=np.int64), np.empty(len(place))
-        node[place] = (threshold << int(_look.THRESHOLD)) | (child << int(_look.CHILD)) | column
-        value[place] = tree.value[:, 0, 0]
-        start.append(start[-1] + len(place))
-        nodes.append(node)
-        values.append(value)
-    return np.array(start), np.concatenate(nodes).view(np.uint64), np.concatenate(values)
-
-
-def _ordered(threshold: Floats) -> Ints:
-    """Whole numbers in the order of the largest single-precision numbers that do not exceed the thresholds.
-
-    >>> _ordered(np.array([-1.0, -0.0, 0.0, 1.0, 1.0 + 1e-12])).tolist()
-    [-1065353217, 0, 0, 1065353216, 1065353216]
-    """
-    single = threshold.astype(np.float32)
-    single = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single) + np.float32(0.0)
-    bits = single.view(np.int32)
-    return np.asarray(bits ^ ((bits >> 31) & 0x7FFFFFFF), dtype=np.int64)

@@ -8,7 +8,7 @@ import sklearn
 from scipy.special import logit
 from sklearn.tree import ExtraTreeRegressor
 
-from unskew.rows import Floats
+from unskew.rows import Floats, Ints
 
 TREES = 100
 
@@ -17,6 +17,15 @@ TRIED = 30
 
 DRAWS = 5_000
 """A tree is grown on as many draws as there are labels, and on no more than this number."""
+
+MANY = 1_000
+"""From this number of rows on, compiled loops predict, four times as fast. They say the same, to the last bit."""
+
+WIDE = 511
+"""More columns do not fit into the nodes that compiled loops read."""
+
+Packed = tuple[Ints, Any, Floats]
+"""Where each tree starts, its nodes as one number each, and what they say."""
 
 UNSEEN = 0.37
 """About this share of the trees has not seen a given label: (1 - 1/n)^n, which tends to 1/e."""
@@ -47,6 +56,8 @@ class Trees:
     True
     """
 
+    _pack: Packed | None = None
+
     def __init__(self, X: Floats, positive: Any, v: Floats, *, seed: int) -> None:
         rows, target = _single(X), np.asarray(positive, dtype=np.float64)
         n, d = X.shape
@@ -59,11 +70,20 @@ class Trees:
 
     def log_odds(self, X: Floats) -> Floats:
         """The log-odds of the positive class for every row."""
+        if len(X) >= MANY and X.shape[1] <= WIDE:
+            return softened(votes(np.require(X, np.float64, ["C", "W"]), self.packed) / TREES, TREES)
         rows = _single(X)
         return softened(sum(tree.predict(rows)[:, 0] for tree in self.trees) / TREES, TREES)
 
+    @property
+    def packed(self) -> Packed:
+        """The trees as compiled loops read them (`unskew._look.votes`)."""
+        if self._pack is None:
+            self._pack = packed(self.trees)
+        return self._pack
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "trees": [_parts(tree) for tree in self.trees]}
+        return {"trees": [_parts(tree) for tree in self.trees], "out_of_bag": self.out_of_bag}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, trees=[_of_parts(*parts) for parts in state["trees"]])
@@ -116,3 +136,46 @@ def softened(p: Floats, k: float) -> Floats:
     [-1.099, 0.0, 1.099]
     """
     return np.asarray(logit((k * p + 0.5) / (k + 1.0)))
+
+
+def votes(X: Floats, packed: Packed) -> Floats:
+    """The sum of what packed trees say about each row, one tree after the other."""
+    from unskew import _look  # compiled loops take a moment to import
+
+    total, said = np.empty(len(X)), np.empty(_look.FELLOWS * _look.GROUPS)
+    single = np.empty(len(said) * X.shape[1], dtype=np.float32)
+    _look.votes(X, *packed, single.view(np.int32), single, said, total)
+    return total
+
+
+def packed(trees: Sequence[Any]) -> Packed:
+    """Where each tree starts, its nodes as one number each, and what they say, as `unskew._look.votes` reads them."""
+    from unskew import _look
+
+    start, nodes, values = [0], [], []
+    for tree in trees:
+        inner = np.flatnonzero(tree.children_left >= 0)
+        place, first = np.zeros(tree.node_count, dtype=np.int64), 1 + 2 * np.arange(len(inner))
+        place[tree.children_left[inner]], place[tree.children_right[inner]] = first, first + 1
+        child, column, threshold = place.copy(), np.full(len(place), int(_look.LEAF)), np.full(len(place), 2**31 - 1)
+        child[inner], column[inner] = first, tree.feature[inner] * _look.FELLOWS
+        threshold[inner] = _ordered(tree.threshold[inner])
+        node, value = np.empty(len(place), dtype=np.int64), np.empty(len(place))
+        node[place] = (threshold << int(_look.THRESHOLD)) | (child << int(_look.CHILD)) | column
+        value[place] = tree.value[:, 0, 0]
+        start.append(start[-1] + len(place))
+        nodes.append(node)
+        values.append(value)
+    return np.array(start), np.concatenate(nodes).view(np.uint64), np.concatenate(values)
+
+
+def _ordered(threshold: Floats) -> Ints:
+    """Whole numbers in the order of the largest single-precision numbers that do not exceed the thresholds.
+
+    >>> _ordered(np.array([-1.0, -0.0, 0.0, 1.0, 1.0 + 1e-12])).tolist()
+    [-1065353217, 0, 0, 1065353216, 1065353216]
+    """
+    single = threshold.astype(np.float32)
+    single = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single) + np.float32(0.0)
+    bits = single.view(np.int32)
+    return np.asarray(bits ^ ((bits >> 31) & 0x7FFFFFFF), dtype=np.int64)

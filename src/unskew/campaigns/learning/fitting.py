@@ -11,11 +11,13 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
 import sklearn
+from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
@@ -27,7 +29,7 @@ from unskew.campaigns.learning.prepared import Prepared
 from unskew.campaigns.ledger.events import PlannedRow
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot
-from unskew.campaigns.tables.encoding import from_plain, to_plain
+from unskew.campaigns.tables.encoding import features, from_plain, to_plain
 from unskew.data import signs
 from unskew.errors import EmptyMeasure, NoRandomLabel
 from unskew.estimation.costs import Costs
@@ -41,8 +43,10 @@ from unskew.methods.prospect import Prospect
 from unskew.methods.registry import POOL_METHODS, method_named, source_digest
 from unskew.methods.rounds import DRAWN, PoolRound
 from unskew.methods.stopping import prospect
+from unskew.models.bayes import BayesianLogistic
+from unskew.models.team import Team
 from unskew.pools.scanning import Progress
-from unskew.rows import Floats
+from unskew.rows import Floats, Rows
 from unskew.sampling.draws import stand_for
 
 
@@ -285,8 +289,20 @@ class Fitting:
 def predicted(model: Pipeline, id: str | None, frame: pl.DataFrame) -> pl.DataFrame:
     """The class of every row and the probability of the positive class, with the id if there is one."""
     columns = [frame[id]] if id in frame.columns else []
-    labels = pl.Series("prediction", model.predict(frame).astype(str), dtype=pl.String)
-    return pl.DataFrame([*columns, labels, pl.Series("probability", model.predict_proba(frame)[:, 1])])
+    classes, p = _judged(model.named_steps["model"], features(model.named_steps["features"], frame))
+    labels = pl.Series("prediction", classes.astype(str), dtype=pl.String)
+    return pl.DataFrame([*columns, labels, pl.Series("probability", p)])
+
+
+def _judged(model: Any, X: Rows) -> tuple[NDArray[Any], Floats]:
+    """What `predict` and `predict_proba` say of rows. Our own models look at them once for both."""
+    own = getattr(model, "estimator_", model)  # a threshold of its own is around it
+    if not isinstance(own, (Team, BayesianLogistic)):
+        return model.predict(X), model.predict_proba(X)[:, 1]
+    log_odds = own.decision_function(X)
+    p = np.asarray(expit(log_odds))
+    flagged = log_odds >= 0.0 if own is model else p >= model.threshold
+    return own.classes_[flagged.astype(np.intp)], p
 
 
 def design_of(method: PoolMethod, asked: Snapshot, *, whole: bool = False) -> Design:

@@ -75,7 +75,7 @@ def test_the_draw_has_the_chances_that_it_says(X):
     """Over many races, what the drawn rows stand for adds up to the total of all rows but the chosen ones."""
     chosen, x = np.array([0, 4]), X[:, 1] + 2.0 * (X[:, 0] > 0.0)
     estimates, firsts = [], []
-    for seed in range(3000):
+    for seed in range(1000):
         found = seen(look(seed).tuned(X), X, [])
         places = found.candidates.places[chosen]
         drawn = draw(found, chosen, 5)
@@ -88,7 +88,7 @@ def test_the_draw_has_the_chances_that_it_says(X):
     likely = np.mean([abs(X[place, 0]) < 0.5 for place, _ in firsts])
     w = seen(look(racers=1000).tuned(X), X, []).racers
     expected = w.weights[np.abs(X[w.places, 0]) < 0.5].sum() / w.weights.sum()
-    assert likely == pytest.approx(expected, abs=0.03)
+    assert likely == pytest.approx(expected, abs=0.05)
 
 
 def test_the_spread_is_that_of_the_draws_formula(X):

@@ -3,10 +3,7 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from unskew.errors import InputError
-from unskew.rows import Floats
 
 LEAST, MOST = 1e-6, 1e6
 """The range of costs. Beyond it, one of the two errors might as well be free."""
@@ -54,12 +51,6 @@ class Costs:
     def log_odds(self) -> float:
         """The threshold as log-odds; 0 if both errors cost the same."""
         return math.log(self.false_positive / self.false_negative)
-
-    def of_wrong(self, log_odds: Floats) -> Floats | float:
-        """What it costs if the decision at rows with these log-odds is wrong."""
-        if self.equal:
-            return 1.0
-        return np.where(log_odds >= self.log_odds, self.false_positive, self.false_negative)
 
     def told(self, positive: str) -> str:
         """The decision in one sentence, where `positive` is the name of the positive class."""

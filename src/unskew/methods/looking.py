@@ -31,6 +31,13 @@ CANDIDATES, FEW = 100, 20
 """The first number of candidates is kept for each row that is to be chosen, as if there were at least a few of them."""
 
 
+def cost_of_wrong(log_odds: Floats, costs: Costs) -> Floats | float:
+    """What it costs if the decision at rows with these log-odds is wrong."""
+    if costs.equal:
+        return 1.0
+    return np.where(log_odds >= costs.log_odds, costs.false_positive, costs.false_negative)
+
+
 class Ranked(NamedTuple):
     """The first rows by some number."""
 
@@ -106,7 +113,7 @@ class Look:
         """What the labels of rows would settle, the chance that the model is wrong there, and their doubt."""
         log_odds, score = self.screen(X)
         wrong = self.calibration.wrong(log_odds, self.costs.log_odds)
-        return score, wrong, deviation(wrong, self.costs.of_wrong(log_odds))
+        return score, wrong, deviation(wrong, cost_of_wrong(log_odds, self.costs))
 
     def __call__(self, block: Block) -> Seen:
         """What is seen of a block of rows."""

@@ -17,7 +17,7 @@ from unskew.estimation.calibration import Calibration
 from unskew.estimation.planning import Needed, Widths
 from unskew.hashing import exponentials
 from unskew.methods.held import Held, hold
-from unskew.methods.looking import CANDIDATES, FEW, Look, draw
+from unskew.methods.looking import CANDIDATES, FEW, Look, cost_of_wrong, draw
 from unskew.methods.loop import Method, Observed, as_log
 from unskew.methods.rounds import SHARE, Asked, PoolRound, checked_look, checked_share
 from unskew.pools import MemoryPool, Pool
@@ -296,7 +296,7 @@ class PoolMethod(Method):
 
     def cost_of_wrong(self, X: Rows) -> Floats | float:
         """What it costs if the current model is wrong at each of these rows."""
-        return 1.0 if self.costs.equal else self.costs.of_wrong(self.log_odds(X))
+        return 1.0 if self.costs.equal else cost_of_wrong(self.log_odds(X), self.costs)
 
     def _wanted(self, X: Rows, k: int) -> Ints:
         """`wanted`, checked: a rule that returns a row twice would count one label several times."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from unskew.hashing import exponentials
 from unskew.pools.fingerprints import PoolFile, check_files, find_files
-from unskew.pools.ids import bare_ids, check_ids, keys_of
+from unskew.pools.ids import bare, check_ids, keys_of
 from unskew.pools.interface import Block, Pool
 from unskew.pools.scanning import BLOCK, spread
 from unskew.pools.stretches import Reading, Stretch, cut
@@ -146,7 +146,7 @@ def _visit_frame(
 
 
 def _visit_ids(id: str, visit: Callable[[Ints, pl.Series], T], stretch: Stretch) -> T:
-    return visit(stretch.places, bare_ids(stretch.raw([id])[id]))
+    return visit(stretch.places, bare(stretch.raw([id])[id]))
 
 
 def _in_blocks(

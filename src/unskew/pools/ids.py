@@ -22,10 +22,10 @@ SUSPECTS = 1000
 """Equal keys whose ids are compared as text at a time."""
 
 
-def bare_ids(column: pl.Series) -> pl.Series:
-    """Ids as text, without blanks around them; null where nothing is left.
+def bare(column: pl.Series) -> pl.Series:
+    """Values as text, without blanks around them; null where nothing is left.
 
-    >>> bare_ids(pl.Series([" a", "", None])).to_list(), bare_ids(pl.Series([17])).to_list()
+    >>> bare(pl.Series([" a", "", None])).to_list(), bare(pl.Series([17])).to_list()
     (['a', None, None], ['17'])
     """
     return column.cast(pl.String).str.strip_chars().replace("", None)
@@ -39,7 +39,7 @@ def keys_of(ids: pl.Series) -> Keys:
     """
     from unskew._kernels import hash_texts  # Numba is slow to import, and pools without ids do not need it
 
-    texts = bare_ids(ids).fill_null("")
+    texts = bare(ids).fill_null("")
     content = texts.str.join("").item().encode() if len(texts) else b""
     keys = np.empty(len(texts), dtype=np.uint64)
     hash_texts(np.frombuffer(content, dtype=np.uint8), texts.str.len_bytes().to_numpy().astype(np.int64), keys)

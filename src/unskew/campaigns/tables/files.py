@@ -17,6 +17,7 @@ from unskew.campaigns.tables.labels import canonical
 from unskew.campaigns.tables.parquet import read_parquet
 from unskew.data import LEAST_PROPENSITY
 from unskew.errors import InputError, unknown
+from unskew.pools.ids import bare
 from unskew.reading import regular_file
 
 __all__ = [
@@ -129,7 +130,7 @@ def row_ids(frame: pl.DataFrame, id: str | None, where: str = "the table") -> pl
     """
     if id is None:
         return pl.select(pl.format("row-{}", pl.int_range(1, frame.height + 1))).to_series().alias("id")
-    ids = _bare(_column(frame, id, "id")).alias("id")
+    ids = bare(_column(frame, id, "id")).alias("id")
     for row in ids.is_null().arg_true()[:1]:
         raise InputError(
             f"every row needs an id; column {id!r} of {where} has none in row {row + 1}. Fill it, or leave --id out."
@@ -142,11 +143,6 @@ def row_ids(frame: pl.DataFrame, id: str | None, where: str = "the table") -> pl
     return ids
 
 
-def _bare(column: pl.Series) -> pl.Series:
-    """The column as text, without blanks around it; null if nothing is left."""
-    return column.cast(pl.String).str.strip_chars().replace("", None)
-
-
 def label_texts(frame: pl.DataFrame, label: str) -> pl.Series:
     """Labels as a person writes them, null where there is none: 1.0 is "1", a boolean is "true" or "false".
 
@@ -157,7 +153,7 @@ def label_texts(frame: pl.DataFrame, label: str) -> pl.Series:
     if labels.dtype == pl.Float64:
         whole = labels.cast(pl.Int64, strict=False)
         labels = whole if bool((whole == labels).all()) else labels
-    return _bare(labels)
+    return bare(labels)
 
 
 def class_names(frame: pl.DataFrame, label: str) -> list[str]:
@@ -246,7 +242,7 @@ def check_pool(
     """
     wanted = check_columns(log, pool.columns, label, propensity, id)
     if id is not None:
-        ids = row_ids(pool, id, "the pool") if first is None else _bare(pool[id])
+        ids = row_ids(pool, id, "the pool") if first is None else bare(pool[id])
         pool = pool.with_columns(ids.alias(id))
     keep = [name for name in log.columns if name in pool.columns and name != label]
     if id is not None and id not in keep:

@@ -17,8 +17,8 @@ ROWS = 32
 """The number of rows side by side. Scratch arrays have this many entries for each feature."""
 
 FELLOWS, GROUPS = 64, 8
-"""Groups of so many rows lie side by side, and so many groups go through one tree before the next: meanwhile the tree
-stays in the cache."""
+"""Rows of a group lie side by side. Several groups go through one tree before the next, while the tree is in the
+cache."""
 
 # Positions are unsigned, so that there is no test for negative ones
 _ROWS = np.uint64(ROWS)

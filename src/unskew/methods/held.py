@@ -35,7 +35,7 @@ class Held(NamedTuple):
 
 
 def hold(pool: Pool, labelled: Ints, X: Rows, most: int | None) -> Held:
-    """All rows, or if there are more than `most`, so many of them and the `labelled` rows, whose features are X.
+    """All rows, or if there are more than `most`, that number of them and the `labelled` rows, whose features are X.
 
     Each labelled row stands for itself, and the sampled ones without a label stand for all the others evenly.
     """

@@ -176,7 +176,7 @@ def _cell(found: PopulationEstimate | None, measure: str) -> tuple[str, str]:
 
 def _thresholds(campaign: Campaign, decided: float) -> list[str]:
     """Recall and precision over thresholds, for a wide page and for a phone."""
-    with threadpool_limits(1):  # so many short sums take longer if threads wait for each other
+    with threadpool_limits(1):  # short sums take longer if threads wait for each other
         found = campaign.everyone().over_thresholds()
     return [threshold_chart(found, decided, narrow=narrow) for narrow in (False, True)]
 

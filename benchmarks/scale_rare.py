@@ -19,7 +19,7 @@ WAYS = {"all rows": 0, f"{LOOK:,} rows": LOOK}
 
 
 def rows(n, centres, rng, positives):
-    """n rows of which so many are positive, and their labels -1.0 and 1.0."""
+    """n rows, of which this number are positive, and their labels -1.0 and 1.0."""
     X = rng.standard_normal((n, D), dtype=np.float32)
     at = rng.choice(n, positives, replace=False)
     X[at] = centres[rng.integers(CLUSTERS, size=positives)] + TIGHT * X[at]
@@ -73,7 +73,7 @@ def table(n, known):
         found = [needed for key, needed in known.items() if key.split(" ", 2)[::2] == [str(n), way]]
         lines.append(f"| {way} | {' | '.join(map(told, zip(*found, strict=True)))} | {len(found)} |")
     said = (
-        f"Labels until so many rows of a class with one row in {1 / SHARE:,.0f} were found, in a pool of {n:,} rows: "
+        f"Labels until this number of rows of a class with one row in {1 / SHARE:,.0f} were found, in a pool of {n:,} rows: "
         f"the median of the campaigns, and the least and the most. A campaign ended after {BUDGET} labels."
     )
     return [*lines, "", said]

@@ -229,7 +229,7 @@ class PoolMethod(Method):
         return self._round(rows, X, drawn.p, drawn.rest, drawn.spread)
 
     def _screened(self, left: int) -> Any:
-        """A quick look at rows, if there are so many that it takes one, and this method can have it."""
+        """A quick look at rows, if this many need one and the method has it; else None."""
         if left <= LOOK_AT or self.look or not self.knows_labels:
             return None
         if type(self).wrong is not PoolMethod.wrong or type(self).cost_of_wrong is not PoolMethod.cost_of_wrong:

@@ -125,7 +125,7 @@ def _blocks(path: Path, separator: str) -> Iterator[bytes]:
 
 
 def _end(raw: bytes, separator: str, most: int | None = None) -> int:
-    """Where the last whole record ends, or the last of so many; 0 if there is none."""
+    """Where the last whole record ends, or the last of that number; 0 if there is none."""
     end = raw.rfind(b"\n") + 1
     if b'"' not in raw and most is None:
         return end

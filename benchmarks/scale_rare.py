@@ -73,8 +73,8 @@ def table(n, known):
         found = [needed for key, needed in known.items() if key.split(" ", 2)[::2] == [str(n), way]]
         lines.append(f"| {way} | {' | '.join(map(told, zip(*found, strict=True)))} | {len(found)} |")
     said = (
-        f"Labels until this number of rows of a class with one row in {1 / SHARE:,.0f} were found, in a pool of {n:,} rows: "
-        f"the median of the campaigns, and the least and the most. A campaign ended after {BUDGET} labels."
+        f"Labels until this number of rows of a class with one row in {1 / SHARE:,.0f} were found, in a pool of "
+        f"{n:,} rows: the median of the campaigns, and the least and the most. A campaign ended after {BUDGET} labels."
     )
     return [*lines, "", said]
 

@@ -30,9 +30,7 @@ if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that f
     from unskew.estimation.everyone import Everyone
     from unskew.estimation.population import PopulationEstimate
     from unskew.methods.loop import Method
-
-
-Progress = Callable[[int, int], None]
+    from unskew.pools.scanning import Progress
 
 
 class Campaign:
@@ -86,7 +84,7 @@ class Campaign:
         seed: int = 0,
         look: int = 0,
         now: Callable[[], datetime] = utc_now,
-        progress: Progress | None = None,
+        progress: "Progress | None" = None,
     ) -> Self:
         """Begin a campaign in a new folder, from a log and a pool.
 
@@ -210,7 +208,7 @@ class Campaign:
         """The pool as it was read, or 50,000 rows that stand for a larger one in files."""
         return self._rounds.fitting.pool_sample
 
-    def watch(self, progress: Progress) -> None:
+    def watch(self, progress: "Progress") -> None:
         """Tell `progress`, whenever a pool in files is read, how many rows are done, and of how many."""
         self._rounds.progress = progress
 

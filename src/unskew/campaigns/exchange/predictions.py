@@ -1,6 +1,6 @@
 """Predictions from file to file, block by block: memory does not grow with the number of rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,10 +16,8 @@ from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.learning.fitting import predicted
 from unskew.campaigns.tables.blocks import Part, parts
 from unskew.campaigns.tables.frames import as_csv
+from unskew.pools.scanning import Progress
 from unskew.writing import unwritable
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done, and of how much."""
 
 
 def predictions(

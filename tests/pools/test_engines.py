@@ -83,3 +83,13 @@ def test_control_c_ends_a_scan_at_once(tmp_path):
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
     assert b"KeyboardInterrupt" in told and time.monotonic() - began < 15  # it does not wait for what is looked at
+
+
+@pytest.mark.parametrize(("address", "why"), [("nonsense", "missing port"), ("foo://a:1", "unknown address scheme")])
+def test_an_address_that_is_none_is_refused_in_one_line(address, why):
+    """Also when Python ends: a client that was made for it would print lines of its own then."""
+    code = f"from unskew.pools.cluster import on_cluster\nwith on_cluster({address!r}): pass"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = run.stderr.splitlines()[-1]
+    assert last.startswith(f"unskew.errors.InputError: no Dask scheduler answers at {address!r} ")
+    assert why in run.stderr and "Exception ignored" not in run.stderr

@@ -42,9 +42,11 @@ def _connected(cluster: str, version: Callable[[], str]) -> Iterator[Any]:
     """A client of the scheduler at that address, whose workers all run this code."""
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise InputError("--cluster needs Dask. Install it with: pip install 'unskew[cluster]'.") from None
     try:
+        get_address_host_port(cluster)  # before there is a client: one without a port would complain when it is deleted
         client = Client(cluster, timeout="5s", set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(

@@ -23,7 +23,7 @@ LARGEST_FEATURE = 1e100
 """Sums of squares of larger values overflow, or leave nothing of all other features."""
 
 
-def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
+def as_rows(X: ArrayLike | Any, *, name: str = "X", columns: Sequence[str] | None = None) -> Rows:
     """`X` as float64 rows, dense or CSR, with every value finite and at most 1e100 in size."""
     rows: Rows
     if sparse.issparse(X):
@@ -42,13 +42,28 @@ def as_rows(X: ArrayLike | Any, *, name: str = "X") -> Rows:
     if rows.shape[1] == 0:
         raise InputError(f"{name} must have at least one feature; got shape {rows.shape}. Pass the feature columns.")
     if not all_usable(rows):
-        raise unusable(rows, name=name)
+        raise unusable(rows, name=name, columns=columns)
     return rows
 
 
 def is_frame(X: Any) -> bool:
     """Whether `X` is a Polars or pandas frame: something with named columns."""
     return hasattr(X, "to_numpy") and hasattr(X, "columns")
+
+
+def arrow_frame(X: Any) -> Any:
+    """Columns that come through Arrow's interface, such as a record batch, as a Polars frame; None for anything else.
+
+    A pandas frame is not among them, although it has that interface: scikit-learn says how its columns are read.
+    """
+    if hasattr(X, "iloc") or not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
+        return None
+    import polars as pl  # here, because arrays do not need it
+
+    try:
+        return pl.DataFrame(X)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"X must be a table of named columns: {error}. Rename, convert or drop the column.") from None
 
 
 def frame_rows(frame: Any, names: Sequence[str], *, name: str = "X") -> Rows:
@@ -72,7 +87,7 @@ def frame_rows(frame: Any, names: Sequence[str], *, name: str = "X") -> Rows:
                 f"column {column!r} of {name} must hold numbers or booleans; got {frame[column].dtype}. "
                 "Encode it, leave it out, or use a Campaign, which encodes columns of mixed types."
             ) from None
-    return as_rows(rows, name=name)
+    return as_rows(rows, name=name, columns=names)
 
 
 def _numbers(column: Any) -> Any:
@@ -81,7 +96,7 @@ def _numbers(column: Any) -> Any:
     polars = hasattr(dtype, "is_numeric")
     if not (dtype.is_numeric() or str(dtype) == "Boolean" if polars else getattr(dtype, "kind", "O") in "biuf"):
         raise TypeError(dtype)
-    return column.to_numpy()
+    return (column.cast(float) if polars else column).to_numpy()  # an empty cell becomes NaN, in a boolean column too
 
 
 def as_weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
@@ -106,8 +121,8 @@ def all_usable(X: Rows) -> bool:
     return not values.size or bool(values.max() <= LARGEST_FEATURE and values.min() >= -LARGEST_FEATURE)  # NaN fails
 
 
-def unusable(X: Rows, *, name: str = "X") -> InputError:
-    """The error that names the first cell of `X` that is NaN, infinite or too large."""
+def unusable(X: Rows, *, name: str = "X", columns: Sequence[str] | None = None) -> InputError:
+    """The error that names the first cell of `X` that is NaN, infinite or too large, by its column's name if known."""
     if isinstance(X, np.ndarray):
         i, j = np.argwhere(~(np.abs(X) <= LARGEST_FEATURE))[0]
         value = X[i, j]
@@ -115,13 +130,14 @@ def unusable(X: Rows, *, name: str = "X") -> InputError:
         cells = X.tocoo()
         k = int(np.flatnonzero(~(np.abs(cells.data) <= LARGEST_FEATURE))[0])
         i, j, value = cells.row[k], cells.col[k], cells.data[k]
+    column = j if columns is None else repr(str(columns[j]))
     if np.isfinite(value):
         return InputError(
-            f"{name} must be at most {LARGEST_FEATURE:g} in size; got {value:g} at row {i}, column {j}. "
+            f"{name} must be at most {LARGEST_FEATURE:g} in size; got {value:g} at row {i}, column {column}. "
             "Scale the feature, or drop the row if the value means missing."
         )
     return InputError(
-        f"{name} must be finite; got {value} at row {i}, column {j}. "
+        f"{name} must be finite; got {value} at row {i}, column {column}. "
         "Impute or drop the row: NaN and infinity cannot be learned from."
     )
 

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, check_X_y, validate_data
 
+from unskew.data import missing
 from unskew.errors import InputError
-from unskew.rows import Floats, Rows, all_usable, as_weights, unusable
+from unskew.rows import Floats, Rows, all_usable, arrow_frame, as_weights, frame_rows, unusable
 
 BLOCK = 20_000
 """Rows classified at a time: their features, as many as a model may make of them, take up to 40 MB."""
@@ -19,24 +20,54 @@ _CHECKS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_al
 
 
 def training_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool
+    estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool, least: int = 1
 ) -> tuple[Rows, NDArray[Any], Floats]:
-    """Rows, labels and weights to learn from. Whether the values can be used is left to the caller.
+    """Rows, labels and weights to learn from, at least so many. Whether values can be used is left to the caller.
 
     The `first` call records the number and names of the features on the estimator; later calls must match them.
     """
+    frame = _named(estimator, X, first=first)
     try:
-        check_consistent_length(X, y)
+        check_consistent_length(X if frame is None else frame, y)
     except ValueError as error:
         raise InputError(f"X and y must have one entry per row: {error}. Align them.") from None
-    X, y = validate_data(estimator, X, y, reset=first, **_CHECKS)
+    if frame is None:
+        X, y = validate_data(estimator, X, y, reset=first, ensure_min_samples=least, **_CHECKS)
+    else:
+        for i in np.flatnonzero(missing(np.asarray(y)))[:1]:
+            raise InputError(f"y must have a label for every row; got none at row {i}. Keep the rows that have one.")
+        rows = frame_rows(frame, frame.columns)
+        X, y = check_X_y(rows, y, estimator=estimator, ensure_min_samples=least, **_CHECKS)
+        validate_data(estimator, frame, y, reset=first, skip_check_array=True)
     check_classification_targets(y)
     return as_csr_or_dense(X), y, as_weights(sample_weight, X.shape[0])
 
 
 def further_rows(estimator: Any, X: Any) -> Rows:
     """Rows to classify, with the features of the training rows. Whether values can be used is left to the caller."""
-    return as_csr_or_dense(validate_data(estimator, X, reset=False, ensure_min_samples=0, **_CHECKS))
+    frame = _named(estimator, X, first=False)
+    if frame is None:
+        return as_csr_or_dense(validate_data(estimator, X, reset=False, ensure_min_samples=0, **_CHECKS))
+    validate_data(estimator, frame, reset=False, skip_check_array=True)
+    return frame_rows(frame, frame.columns)
+
+
+def _named(estimator: Any, X: Any, *, first: bool) -> Any:
+    """A Polars frame or Arrow table as a frame with the estimator's features in their order; None for other rows.
+
+    Its columns are read by name, because a reader returns them in the order of the file.
+    """
+    frame = arrow_frame(X)
+    known = None if first else getattr(estimator, "feature_names_in_", None)
+    if frame is None or known is None:
+        return frame
+    for kind, names, others in (("no", known, frame.columns), ("the unknown", frame.columns, known)):
+        odd = [name for name in names if name not in others]
+        if odd:
+            raise InputError(
+                f"X has {kind} column {odd[0]!r}; the model was fitted with {', '.join(known)}. Select these columns."
+            )
+    return frame.select(known)
 
 
 def as_csr_or_dense(X: Any) -> Rows:
@@ -64,7 +95,8 @@ def two_classes(labels: NDArray[Any], *, remedy: str = "Add rows of the other cl
             "Merge classes or drop the others' rows."
         )
     if len(found) < 2:
-        raise InputError(f"y must show two classes; got one class: {', '.join(map(str, found))}. {remedy}")
+        shown = f"one class: {found[0]}" if len(found) else "no label"
+        raise InputError(f"y must show two classes; got {shown}. {remedy}")
     return found
 
 

@@ -137,10 +137,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     ) -> Self:
         """One pass over further rows, in the given order, starting from the present w and clock.
 
+        However the same rows are cut into calls, the result is the same to the last bit, and that of `fit` with
+        `shuffle=False`. So a table that is larger than memory can be learned from batch by batch. A batch may be
+        empty. Of a Polars frame, or an Arrow table or record batch, columns are read by name.
+
         `classes`, the two class values, is needed only in the first call, and only if `y` does not show both.
         """
         first = not hasattr(self, "_descent")
-        rows, labels, v = self._training(X, y, sample_weight, first=first)
+        rows, labels, v = self._training(X, y, sample_weight, first=first, least=0)
         given = labels if classes is None else np.asarray(classes)
         known = two_classes(given, remedy=ONE_CLASS) if first else self.classes_
         if not first and classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
@@ -172,12 +176,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return Descent(self.n_features_in_, self.eta, clock=self.clock, loss=self.loss, intercept=self.fit_intercept)
 
     def _training(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool, least: int = 1
     ) -> tuple[Rows, NDArray[Any], Floats]:
         """Rows, labels and weights, checked except for the size of values in X: `_reached` does that."""
         if not first and self._is_plain(X, y):
             return X, y, as_weights(sample_weight, X.shape[0])
-        return training_rows(self, X, y, sample_weight, first=first)
+        return training_rows(self, X, y, sample_weight, first=first, least=least)
 
     def _is_plain(self, X: Any, y: Any) -> bool:
         """Whether these rows can be used as they are; the full checks would take most of the time of a short call."""

@@ -49,21 +49,22 @@ def write(folder, log_rows, pool_rows):
 
 
 class Run(NamedTuple):
-    """What a command used: seconds to its first line and to its end, processor time, peak memory in MB."""
+    """What a command used: seconds to its first line and to its end, processor time, peak memory in MB; its output."""
 
     first: float
     seconds: float
     processor: float
     memory: float
+    output: bytes
 
 
-def run(*words):
+def run(*words, command=COMMAND):
     start = time.perf_counter()
-    child = subprocess.Popen([*COMMAND, *map(str, words)], stdout=subprocess.PIPE)
+    child = subprocess.Popen([*command, *map(str, words)], stdout=subprocess.PIPE)
     try:
-        child.stdout.readline()
+        output = child.stdout.readline()
         first = time.perf_counter() - start
-        child.stdout.read()
+        output += child.stdout.read()
         child.stdout.close()
         _, status, used = os.wait4(child.pid, 0)
     except BaseException:  # stopped: the command must not go on in a folder that is deleted
@@ -72,8 +73,8 @@ def run(*words):
         raise
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
-        raise SystemExit(f"unskew {' '.join(map(str, words))} ended with status {child.returncode}")
-    return Run(first, time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+        raise SystemExit(f"{' '.join(map(str, words))} ended with status {child.returncode}")
+    return Run(first, time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, output)
 
 
 def fill_in(path, truth):

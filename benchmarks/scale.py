@@ -1,16 +1,18 @@
 """Pools of 1, 10 and 50 million rows: the time and memory of every command, of a look at all rows, and what it finds.
 
-    python -m benchmarks.scale [--part commands|look|rare ...] [--rows N ...] [--json FILE] [--out FOLDER]
+    python -m benchmarks.scale [--part commands|logs|look|rare ...] [--rows N ...] [--json FILE] [--out FOLDER]
 
 - `commands` runs a campaign over a folder of Parquet files, 30 columns in single precision and an id. Each command is
   a process of its own, as it is for a person. Once it looks at all rows, once with `--look 50000`.
+- `logs` measures commands on logs of 1 and 10 million rows, and of 100 million if that is named, and a linear model
+  fed from record batches (`benchmarks.scale_logs`).
 - `look` compares the choice of 20 rows from all with scikit-learn doing such arithmetic over the same record batches,
   and with Polars merely reading them (`benchmarks.scale_look`).
 - `rare` counts the labels until a class of one row in 10,000 is found (`benchmarks.scale_rare`).
 
-Pools are made in a temporary folder (TMPDIR) and deleted afterwards: 50 million rows take 7 GB. With `--json`, figures
-are written to that file as they come, and those that it holds already are not measured again. So a run that was
-stopped goes on where it was. With `--out`, tables are written to that folder.
+Files are made in a temporary folder (TMPDIR) and deleted afterwards: a pool of 50 million rows takes 7 GB. With
+`--json`, figures are written to that file as they come, and those that it holds already are not measured again. So a
+run that was stopped goes on where it was. With `--out`, tables are written to that folder.
 """
 
 import argparse
@@ -26,9 +28,10 @@ from pathlib import Path
 
 from benchmarks.campaigns import run
 from benchmarks.scale_pools import IDS, LOG, labels_of, pool_of
+from benchmarks.scale_tables import steps_table
 from unskew.pools.ids import PASS
 
-PARTS = ("commands", "look", "rare")
+PARTS = ("commands", "logs", "look", "rare")
 SIZES = (1_000_000, 10_000_000, 50_000_000)
 AT_ONCE, TURNS, LOOK = 20, 3, 50_000
 GUESSED, MANY = (10**8, 10**9), 64
@@ -88,18 +91,7 @@ def commands(sizes, known, keep):
 
 def commands_table(known):
     """Markdown lines, one for each way of looking and command."""
-    found = {}
-    for key, steps in known.items():
-        n, way = key.split(" ", 1)
-        found.setdefault(way, {})[int(n)] = steps
-    sizes = sorted({n for by_size in found.values() for n in by_size})
-    lines = ["| looks at | command | " + " | ".join(f"{n / 1e6:g} million | MB" for n in sizes) + " | growth |"]
-    lines.append("|---|---" + "|---:|---:" * len(sizes) + "|---:|")
-    for way, by_size in found.items():
-        for name in next(iter(by_size.values())):
-            cells = [by_size[n][name] if n in by_size else None for n in sizes]
-            told = [f"{c['seconds']:.1f} s | {round(c['memory'], -1):,.0f}" if c else " | " for c in cells]
-            lines.append(f"| {way} | {name} | {' | '.join(told)} | {growth(sizes, cells)} |")
+    lines = steps_table(known, "looks at | command")
     lines += [
         "",
         f"A log of {LOG:,} rows and 30 columns; {os.cpu_count()} cores, Python {platform.python_version()}. MB is the "
@@ -108,13 +100,6 @@ def commands_table(known):
         "Files had just been written, so as far as they fit into memory, the disk was not waited for.",
     ]
     return lines
-
-
-def growth(sizes, cells):
-    """How many times as long the largest took as the smallest, and how many times as many rows it had."""
-    there = [(n, c["seconds"]) for n, c in zip(sizes, cells, strict=True) if c]
-    (least, first), (most, last) = there[0], there[-1]
-    return f"{last / first:.1f} ({most / least:g})"
 
 
 def extrapolated(known):
@@ -163,7 +148,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description="Large pools.")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument(
-        "--rows", type=float, nargs="+", help="sizes of the pool, such as 1e6; look and rare: 1e7, unless one is named"
+        "--rows", type=float, nargs="+", help="sizes, such as 1e6; look and rare: 1e7, unless one is named"
     )
     parser.add_argument("--seeds", type=int, default=5, help="campaigns of each kind, for rare")
     parser.add_argument("--json", type=Path, help="keep figures in this file, and measure only those it lacks")
@@ -184,6 +169,11 @@ def main(arguments=None):
         begin = time.perf_counter()
         if part == "commands":
             tables = commands(sizes, of_part, keep)
+        elif part == "logs":
+            from benchmarks.scale_logs import SIZES as LOGS
+            from benchmarks.scale_logs import logs
+
+            tables = logs(sizes if options.rows else LOGS, of_part, keep)
         elif part == "look":
             from benchmarks.scale_look import look  # not before the commands: they would seem to need its memory
 

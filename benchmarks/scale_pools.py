@@ -10,6 +10,7 @@ import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -61,20 +62,34 @@ def labels_of(folder, numbers):
     return [int(whole[n // FILE][n % FILE]) for n in numbers]
 
 
+def aside():
+    """Another process, for what needs memory: a command's is at least that of the process it is forked from.
+
+    It starts afresh, because Polars in a fork of a process that has used Polars may wait forever.
+    """
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+
+
 @contextmanager
-def pool_of(n):
-    """A temporary folder that holds the log and a pool of n rows; it is deleted in the end, whatever happens."""
+def made(n, space, write_once, write_file):
+    """A temporary folder with files for n rows; it is deleted in the end, whatever happens.
+
+    `write_once` takes the folder; `write_file` the folder, the number of a file and how many rows it has. A row
+    takes up to `space` bytes of disk.
+    """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # an exception, as Ctrl-C is
     with tempfile.TemporaryDirectory(prefix="unskew-scale-") as name:
         folder = Path(name)
         free = shutil.disk_usage(folder).free
-        if free < SPACE * n:
-            sys.exit(
-                f"a pool of {n:,} rows needs {SPACE * n / 1e9:.0f} GB in {folder.parent}; {free / 1e9:.0f} are free."
-            )
-        # A command's memory is at least that of the process it is forked from, so another process makes the files
-        with ProcessPoolExecutor(1) as aside:
-            aside.submit(write_log, folder).result()
+        if free < space * n:
+            sys.exit(f"{n:,} rows need {space * n / 1e9:.0f} GB in {folder.parent}; {free / 1e9:.0f} are free.")
+        with aside() as other:
+            other.submit(write_once, folder).result()
             for number in range(-(-n // FILE)):
-                aside.submit(write_file, folder, number, min(FILE, n - number * FILE)).result()
+                other.submit(write_file, folder, number, min(FILE, n - number * FILE)).result()
         yield folder
+
+
+def pool_of(n):
+    """A temporary folder that holds the log and a pool of n rows."""
+    return made(n, SPACE, write_log, write_file)

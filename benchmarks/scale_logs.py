@@ -28,8 +28,11 @@ from benchmarks.scale_tables import steps_table
 
 SIZES = (1_000_000, 10_000_000)
 POOL, TEST = 20_000, 200_000
-OFTEN, SELDOM = 0.0265, 0.00265
-"""How likely a label was to be recorded, where x00 is above 0.5 (three rows in ten) and elsewhere: 1 % in all."""
+EDGE, OFTEN, SELDOM = 0.125, 0.0265, 0.00265
+"""How likely a label was to be recorded, where x00 is above the edge (three rows in ten) and elsewhere: 1 % in all."""
+
+ETA = 0.0256
+"""The learning rate of the linear model; the paper's methods have the same by default."""
 
 SPACE = 100
 """Bytes of disk for a row: values of three decimals compress."""
@@ -41,10 +44,10 @@ LINEAR = ("linear, no weights", "linear, weights 1/q0")
 
 
 def rows(n, seed):
-    """n rows of 30 columns in single precision, their labels, and how likely each was to be recorded."""
+    """n rows of 30 columns in single precision, about in [-1, 1], their labels, and how likely these were recorded."""
     rng = np.random.default_rng([23, *seed])
-    X = np.round(rng.standard_normal((n, len(COLUMNS)), dtype=np.float32), 3)
-    often = X[:, 0] > 0.5
+    X = np.round(rng.standard_normal((n, len(COLUMNS)), dtype=np.float32) / 4, 3)
+    often = X[:, 0] > EDGE
     y = np.where(often, X[:, 1] + 0.5 * X[:, 2] > 0.0, X[:, 3] + 0.5 * X[:, 4] > 0.0) ^ (rng.random(n) < 0.05)
     return X, y.astype(np.uint8), np.where(often, OFTEN, SELDOM)
 
@@ -78,7 +81,7 @@ def train(log, weighted):
     from unskew.models.linear import LinearClassifier
     from unskew.sampling.weights import importance
 
-    model, labels = LinearClassifier(fit_intercept=True), 0
+    model, labels = LinearClassifier(eta=ETA, fit_intercept=True), 0
     for file in sorted(Path(log).glob("*.parquet")):
         for batch in pq.ParquetFile(file).iter_batches(columns=[*COLUMNS, "y", "q0"]):
             seen = batch.filter(pc.field("y").is_valid())

@@ -102,7 +102,7 @@ class TestFind:
         def broken(path, flags):
             raise error
 
-        monkeypatch.setattr("unskew.pools.fingerprints.without_waiting", broken)
+        monkeypatch.setattr("unskew.pools.remote.without_waiting", broken)
         refused(InputError, lambda: find_files(folder), f"{folder}/part-0.parquet cannot be read: {error.strerror}")
         refused(StoreError, lambda: check_files(files), f"{folder}/part-0.parquet cannot be read: {error.strerror}")
 

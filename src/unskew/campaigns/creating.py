@@ -79,7 +79,7 @@ def create(
         pool_read = read_table(pool, text=text if id is None else [*text, id], name="the pool")
         pool_frame = check_pool(log_frame, pool_read, label, propensity, id)
     else:  # a row of it
-        pool_frame = check_files_of_pool(files, AsInLog.of(log_frame, label, propensity, id), progress)
+        pool_frame = check_files_of_pool(files, AsInLog.of(log_frame, label, propensity, id, files), progress)
     features = feature_columns(log_frame, label, propensity, id)
     holds = kinds(log_frame)
     with ExitStack() as opened:

@@ -152,7 +152,7 @@ class Prepared:
     @cached_property
     def _reader(self) -> AsInLog:
         settings = self.settings
-        return AsInLog.of(self.log_frame, settings.label, settings.propensity, settings.id)
+        return AsInLog.of(self.log_frame, settings.label, settings.propensity, settings.id, self.files, settings.types)
 
     @property
     def _encode(self) -> Callable[[pl.DataFrame], Rows]:

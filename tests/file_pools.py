@@ -1,4 +1,4 @@
-"""Pools in Parquet files, cut in several ways, and what is made of their rows. Worker processes import this."""
+"""Pools in files, cut in several ways, and what is made of their rows. Worker processes import this."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 from unskew.pools.files import FilePool, find_files
 
@@ -71,3 +72,12 @@ def killing(marker, block):
 
 def killed_once(of, marker):
     return of.scan(partial(killing, str(marker)), merged)
+
+
+def refused(kind, use, *told):
+    """The message of the error that `use` raises: one line, with all that is told."""
+    with pytest.raises(kind) as error:
+        use()
+    message = str(error.value)
+    assert "\n" not in message and all(str(part) in message for part in told), message
+    return message

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from file_pools import merged, pool, summary, table, write
+from file_pools import merged, pool, refused, summary, table, write
 from paths import ROOT
 from unskew.errors import InputError, StoreError
 from unskew.pools import ids
@@ -21,14 +21,6 @@ FIXTURES = ROOT / "tests" / "fixtures"
 @pytest.fixture
 def folder(tmp_path):
     return write(tmp_path / "pool", table())
-
-
-def refused(kind, use, *told):
-    with pytest.raises(kind) as error:
-        use()
-    message = str(error.value)
-    assert "\n" not in message and all(str(part) in message for part in told), message
-    return message
 
 
 def as_it_is(raw):

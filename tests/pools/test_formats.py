@@ -2,15 +2,15 @@
 
 import os
 import shutil
+from itertools import pairwise
 
 import joblib
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from test_bad_pools import refused
 
-from file_pools import COLUMNS, answer, encode, merged, summary, table
+from file_pools import COLUMNS, answer, encode, merged, refused, summary, table
 from unskew import Unskew
 from unskew.errors import InputError, StoreError
 from unskew.pools import stretches, text_files
@@ -39,7 +39,7 @@ def rows():
 def write(folder, kind, cuts=(0, 900, 901, 5000), frame=None):
     folder.mkdir()
     whole = rows() if frame is None else frame
-    for k, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for k, (start, end) in enumerate(pairwise(cuts)):
         WRITE[kind](whole[start:end], folder / f"part-{k}.{kind}")
     return folder
 
@@ -156,7 +156,7 @@ def test_a_bad_file_is_named(name, tmp_path):
     folder = write(tmp_path / "pool", kind)
     spoil(folder / f"part-0.{kind}")
     message = refused(InputError, lambda: find_files(folder), told, folder)
-    assert message.endswith(".") or message.endswith((".gz", "utf8.csv"))
+    assert message.endswith((".", ".gz", "utf8.csv"))
 
 
 def test_a_file_with_a_header_alone_among_others(tmp_path):

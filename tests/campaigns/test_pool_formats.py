@@ -153,3 +153,43 @@ def test_a_log_in_an_arrow_file(tables, tmp_path):
     (tmp_path / "log.feather").write_bytes(b"ARROW1\0\0")
     with pytest.raises(InputError, match=r"log.feather is incomplete or not an Arrow file: "):
         create(tables, tmp_path / "other", tables / "arrow", log=tmp_path / "log.feather")
+
+
+def test_hashes_tell_bytes_apart_that_size_time_and_footer_do_not(tables, tmp_path):
+    pool = write(tmp_path / "pool", "parquet", pl.read_ipc(tables / "arrow" / "part-1.arrow"), [0, 5000, 9000])
+    file, bars = pool / "part-1.parquet", []
+    with create(tables, tmp_path / "bank", pool, hash=True) as campaign:
+        assert campaign.check_hashes(lambda done, total: bars.append((done, total))) == 2
+        assert bars[-1] == (sum(path.stat().st_size for path in pool.iterdir()),) * 2
+        content, times = bytearray(file.read_bytes()), file.stat()
+        content[3000] ^= 1
+        file.write_bytes(content)
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        campaign.ask(1, by="ann")  # nobody has noticed
+        with pytest.raises(StoreError, match=r"part-1.parquet is not the file .*: its bytes have another SHA-256"):
+            campaign.check_hashes()
+        file.unlink()
+        with pytest.raises(StoreError, match=r"part-1.parquet is gone"):
+            campaign.check_hashes()
+    with create(tables, tmp_path / "without", tables / "csv") as campaign, pytest.raises(InputError, match="--hash"):
+        campaign.check_hashes()
+    with create(tables, tmp_path / "copied", pl.read_parquet(pool / "part-0.parquet"), hash=True) as campaign:
+        assert campaign.check_hashes() == 1
+
+
+def test_predictions_of_folders_in_memory_and_to_a_file(tables, tmp_path):
+    with create(tables, tmp_path / "bank", tables / "csv") as campaign:
+        found = {kind: campaign.predict(tables / kind) for kind in ("parquet", "csv", "arrow")}
+        for one in found.values():  # the last bits depend on the blocks
+            assert one.drop("probability").equals(found["csv"].drop("probability")) and one.height == ROWS
+            assert one["probability"].to_list() == pytest.approx(found["csv"]["probability"].to_list(), rel=1e-9)
+        assert campaign.predict_to(tmp_path / "out.parquet", str(tables / "arrow" / "*.arrow")) == ROWS
+        assert pl.read_parquet(tmp_path / "out.parquet").equals(found["arrow"])
+        with pytest.raises(InputError, match=r"out.parquet exists"):
+            campaign.predict_to(tmp_path / "out.parquet", tables / "csv")
+        assert campaign.predict_to(tmp_path / "out.parquet", tables / "csv" / "part-0.csv", overwrite=True) == 7
+        (tmp_path / "mixed").mkdir()
+        for name in ("a.csv", "b.arrow"):
+            (tmp_path / "mixed" / name).touch()
+        with pytest.raises(InputError, match=r"must be of one kind; \S+a.csv is CSV and \S+b.arrow is Arrow"):
+            campaign.predict(tmp_path / "mixed")

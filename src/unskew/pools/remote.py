@@ -81,7 +81,7 @@ def content_of(path: str, start: int, end: int) -> bytes:
     if is_url(path):
         system, bare = _system(path)
         with _told(path):
-            found: bytes = system.cat_file(bare, start, end)
+            found: bytes = system.cat_file(bare, start=start, end=end)
             return found
     with opening(path) as (file, *_):
         file.seek(start)
@@ -92,6 +92,7 @@ def content_of(path: str, start: int, end: int) -> bytes:
 def _opened(path: str) -> Iterator[tuple[IO[bytes], int, int]]:
     system, bare = _system(path)
     with _told(path):
+        system.invalidate_cache()  # what a store said about the file when it was listed may not hold any more
         size = int(system.info(bare)["size"])
         try:
             modified = int(system.modified(bare).timestamp() * 1e9)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from unskew.pools.files import FilePool, find_files
+from unskew.pools.text_files import numbers
 
 COLUMNS = ("a", "b", "kind")
 ROWS = 5000
@@ -43,6 +44,18 @@ def encode(frame):
 
 def pool(source, id="id", read=read):
     return FilePool(find_files(source), read, encode, columns=COLUMNS, id=id)
+
+
+def read_text(raw):
+    return read(numbers(["a", "b"], raw))
+
+
+def text_pool(folder):
+    """The rows of `table` in CSV files, cut otherwise."""
+    folder.mkdir()
+    for k, part in enumerate((table()[:10], table()[10:3000], table()[3000:])):
+        part.write_csv(folder / f"part-{k}.csv")
+    return FilePool(find_files(folder), read_text, encode, columns=COLUMNS, id="id")
 
 
 def summary(block):

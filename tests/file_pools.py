@@ -1,4 +1,4 @@
-"""Pools in Parquet files, cut in several ways, and what is made of their rows. Worker processes import this."""
+"""Pools in files, cut in several ways, and what is made of their rows. Worker processes import this."""
 
 import os
 import signal
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 from unskew.pools.files import FilePool, find_files
+from unskew.pools.text_files import numbers
 
 COLUMNS = ("a", "b", "kind")
 ROWS = 5000
@@ -44,6 +46,18 @@ def pool(source, id="id", read=read):
     return FilePool(find_files(source), read, encode, columns=COLUMNS, id=id)
 
 
+def read_text(raw):
+    return read(numbers(["a", "b"], raw))
+
+
+def text_pool(folder):
+    """The rows of `table` in CSV files, cut otherwise."""
+    folder.mkdir()
+    for k, part in enumerate((table()[:10], table()[10:3000], table()[3000:])):
+        part.write_csv(folder / f"part-{k}.csv")
+    return FilePool(find_files(folder), read_text, encode, columns=COLUMNS, id="id")
+
+
 def summary(block):
     """Whole-number sums, and the five rows with the largest first feature."""
     first = sorted(zip(-block.X[:, 0], block.keys, strict=True))[:5]
@@ -71,3 +85,12 @@ def killing(marker, block):
 
 def killed_once(of, marker):
     return of.scan(partial(killing, str(marker)), merged)
+
+
+def refused(kind, use, *told):
+    """The message of the error that `use` raises: one line, with all that is told."""
+    with pytest.raises(kind) as error:
+        use()
+    message = str(error.value)
+    assert "\n" not in message and all(str(part) in message for part in told), message
+    return message

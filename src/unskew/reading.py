@@ -57,7 +57,7 @@ def read_file(path: Path, *, most: int) -> bytes:
     return content
 
 
-def changed(path: Path) -> InputError:
+def changed(path: str | Path) -> InputError:
     """The error for a file that somebody wrote to while it was read."""
     return InputError(f"{path} changed while it was read. Wait until it is written, then try again.")
 
@@ -67,6 +67,6 @@ def without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def unreadable(path: Path, error: Exception) -> InputError:
+def unreadable(path: str | Path, error: Exception) -> InputError:
     """The error for a file that the system does not let us read."""
     return InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. Check its permissions.")

@@ -1,5 +1,6 @@
 """Commands on a pool of many files, and predictions from file to file."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -106,15 +107,20 @@ def test_a_cluster_gives_the_same(bank: Path, begun: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("end", ["csv", "parquet"])
-@pytest.mark.parametrize("source", ["csv", "parquet", "folder"])
+@pytest.mark.parametrize("source", ["csv", "parquet", "arrow", "folder", "texts"])
 def test_predictions_block_by_block_are_those_of_the_whole(
     source: str, end: str, bank: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = whole_pool(2500)
     rows.write_csv("rows.csv")
     rows.write_parquet("rows.parquet", row_group_size=400)
+    rows.write_ipc("rows.arrow", record_batch_size=400)
     write_pool(Path("folder"), rows, files=4)
-    name = source if source == "folder" else f"rows.{source}"
+    Path("texts").mkdir()
+    for k, first in enumerate((0, 900, 901)):
+        rows[first : (900, 901, 2500)[k]].write_csv(f"texts/{k}.csv")
+    Path("texts/empty.csv").write_text(Path("texts/0.csv").read_text().partition("\n")[0])
+    name = f"rows.{source}" if Path(f"rows.{source}").exists() else source
     assert "2500 predictions in whole" in out(capsys, "predict", "bank", name, "--out", f"whole.{end}")
     monkeypatch.setattr(blocks, "BYTES", 20_000)
     monkeypatch.setattr(blocks, "ROWS", 300)
@@ -141,3 +147,38 @@ def test_bad_rows_at_the_end_leave_no_predictions(
     assert sorted(path.name for path in Path().iterdir()) == ["bank", "rows.parquet"]
     Path("empty").mkdir()
     assert "the folder 'empty' is empty" in refused(capsys, "predict", "bank", "empty")
+
+
+def test_bad_text_files_are_one_line_and_make_no_campaign(
+    begun: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = tmp_path / "pool"
+    pool.mkdir()
+    start = ["start", str(tmp_path / "bank"), "--log", str(begun / "log.parquet"), "--pool", str(pool), *NAMES]
+    whole_pool(300).write_csv(pool / "a.csv")
+    good = (pool / "a.csv").read_bytes()
+    for content, wrong in (
+        (good + b"A9,1,2,3,north,more\n", "b.csv line 302 has 6 cells; the header has 5."),
+        (good + b'A9,1,2,3,"north\n', "b.csv line 302 is not CSV: unexpected end of data."),
+        (good + b"A9,1,2,3,n\xf6rd\n", "b.csv line 302 is not UTF-8: byte "),
+        (good + b"A9,one,2,3,north\n", "b.csv row 301: column 'x0' holds numbers, but 'one' is not one."),
+        (good, "ids must differ; 'A000000'"),
+    ):
+        (pool / "b.csv").write_bytes(content)
+        said = refused(capsys, *start)
+        assert wrong in said and said.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pool"]
+
+
+def test_hashes_on_demand(bank: Path, begun: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(capsys, "status", "bank", "--hash").startswith("no hashes of the pool's files were kept.")
+    files = ["--log", str(begun / "log.parquet"), "--pool", str(shutil.copytree(begun / "pool", tmp_path / "pool"))]
+    assert main(["start", "new", *files, *NAMES, "--hash"]) == 0
+    assert "8 files of the pool: every byte is as it was when the campaign" in out(capsys, "status", "new", "--hash")
+    assert told(capsys, "status", "new", "--hash")["hashed"] == 8 and told(capsys, "status", "new")["hashed"] is None
+    path = tmp_path / "pool" / "part-3.parquet"
+    times, content = path.stat(), bytearray(path.read_bytes())
+    content[500] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert f"{path} is not the file the campaign began with: its bytes" in refused(capsys, "status", "new", "--hash")

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from file_pools import merged, pool, summary, table, write
+from file_pools import merged, pool, refused, summary, table, write
 from paths import ROOT
 from unskew.errors import InputError, StoreError
 from unskew.pools import ids
@@ -21,14 +21,6 @@ FIXTURES = ROOT / "tests" / "fixtures"
 @pytest.fixture
 def folder(tmp_path):
     return write(tmp_path / "pool", table())
-
-
-def refused(kind, use, *told):
-    with pytest.raises(kind) as error:
-        use()
-    message = str(error.value)
-    assert "\n" not in message and all(str(part) in message for part in told), message
-    return message
 
 
 def as_it_is(raw):
@@ -102,7 +94,7 @@ class TestFind:
         def broken(path, flags):
             raise error
 
-        monkeypatch.setattr("unskew.pools.fingerprints.without_waiting", broken)
+        monkeypatch.setattr("unskew.pools.remote.without_waiting", broken)
         refused(InputError, lambda: find_files(folder), f"{folder}/part-0.parquet cannot be read: {error.strerror}")
         refused(StoreError, lambda: check_files(files), f"{folder}/part-0.parquet cannot be read: {error.strerror}")
 

@@ -11,7 +11,7 @@ import joblib
 import pytest
 
 from dask_processes import scheduler, workers
-from file_pools import answer, killed_once, pool, table, write
+from file_pools import answer, killed_once, pool, table, text_pool, write
 from unskew.pools import stretches
 from unskew.pools.cluster import on_cluster
 from unskew.pools.files import check_ids
@@ -58,6 +58,8 @@ def test_workers_of_a_cluster_agree_also_if_one_is_killed(of, expected, tmp_path
         assert answer(of) == expected
         check_ids(of)
         try_files(of)
+        texts = text_pool(tmp_path / "texts")
+        assert len(texts.stretches) >= 10 and answer(texts) == expected
         marker = tmp_path / "killed"
         assert killed_once(of, marker) == expected[0]
         assert marker.exists()

@@ -83,6 +83,7 @@ class Campaign:
         lease: timedelta = timedelta(minutes=30),
         seed: int = 0,
         look: int = 0,
+        hash: bool = False,
         now: Callable[[], datetime] = utc_now,
         progress: "Progress | None" = None,
     ) -> Self:
@@ -93,13 +94,12 @@ class Campaign:
         dir : path
             A folder that holds no campaign yet.
         log, pool : path or frame
-            CSV or Parquet files, or Polars or pandas frames, as `tables.files.read_table` takes them. The pool may also
-            be a folder or a glob of Parquet files. Such files, and a single one of more than a million rows, stay where
-            they are. All others are copied into `dir`.
+            CSV, Parquet or Arrow files, or Polars or pandas frames, as `tables.files.read_table` takes them. The pool
+            may also be a folder or a glob of such files of one kind. Then they stay where they are, and so does a
+            single file of more than a million rows. All others are copied into `dir`.
         label, propensity, id : str
-            Columns. `label` and `propensity` are in the log; propensities that were not recorded are estimated. `id`
-            is in the pool. The pool may have propensities too: the log's decision, had the row been in the log.
-            They are used in weights, and neither shown to people nor learned from.
+            Columns. `label` and `propensity` are in the log; without `propensity`, they are estimated. `id` is in the
+            pool, and so may propensities be: the log's decision, had the row been in the log. They are used in weights.
         budget : int
             The number of labels that may be bought.
         method : str
@@ -120,6 +120,8 @@ class Campaign:
             The seed of everything random.
         look : int
             Each round considers only this number of rows, drawn at random; 0 looks at all.
+        hash : bool
+            Whether to keep the SHA-256 of every file of a pool that stays where it is, for `check_hashes`.
         now : callable
             The clock.
         progress : callable, optional
@@ -130,24 +132,17 @@ class Campaign:
         create(
             Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
             drawn=drawn, aim=Aim(costs, recall), store=store, classes=None if classes is None else list(classes),
-            lease=lease, seed=seed, look=look, progress=progress,
+            lease=lease, seed=seed, look=look, hash=hash, progress=progress,
         )  # fmt: skip
         return cls.open(dir, now=now)
 
     @classmethod
     def open(cls, dir: Path | str, *, patience: float | None = None, now: Callable[[], datetime] = utc_now) -> Self:
-        """Come back to a campaign.
+        """Come back to the campaign in a folder.
 
-        Where its folder may only be read, so can the campaign: nothing is asked for, told or closed.
-
-        Parameters
-        ----------
-        dir : path
-            The campaign's folder.
-        patience : float, optional
-            Seconds to wait while others write to the ledger, before `LedgerBusy`. By default half a minute.
-        now : callable
-            The clock.
+        Where its folder may only be read, so can the campaign: nothing is asked for, told or closed. `patience` is the
+        number of seconds to wait while others write to the ledger, before `LedgerBusy`; by default half a minute. `now`
+        is the clock.
         """
         folder = Folder(dir)
         campaign, store = folder.identify()
@@ -212,6 +207,10 @@ class Campaign:
         """Tell `progress`, whenever a pool in files is read, how many rows are done, and of how many."""
         self._rounds.progress = progress
 
+    def check_hashes(self, progress: "Progress | None" = None) -> int:
+        """Refuse a pool's file whose bytes are not those at `create`, with `hash`. Returns the number of files."""
+        return self._rounds.fitting.check_hashes(progress)
+
     def row(self, id: str) -> Row:
         """A row that was asked for."""
         found = self.refresh().rows.get(id)
@@ -249,7 +248,6 @@ class Campaign:
         """Take in answers: a label for each row id, None for a skip. All of them are taken or, with `Rejected`, none.
 
         Labels are matched to the classes as those in files are: 1, 1.0 and "1" are the same.
-
         An answer that is known already changes nothing, and neither does the skip of a row that somebody else holds. A
         label overrides somebody else's skip, if the budget has room. Any other answer that differs from what was
         answered before is a problem, or with `force_correct` a correction.
@@ -326,11 +324,17 @@ class Campaign:
         return self._rounds.fitting.pipeline(self._rounds.snapshot()[0])
 
     def predict(self, rows: "Path | str | pl.DataFrame | Any") -> "pl.DataFrame":
-        """The class of every row, and the probability of the positive class; `rows` are as in `create`."""
-        from unskew.campaigns.tables.files import read_table
+        """The class of every row, and the probability of the positive class; `rows` are as the pool in `create`."""
+        from unskew.campaigns.learning.predictions import predict
 
-        text = [name for name, kind in self.settings.types.items() if kind == "String"]  # whatever a small file holds
-        return self._rounds.fitting.predict(self._rounds.snapshot()[0], read_table(rows, text=text))
+        return predict(self.model(), self.settings, rows)
+
+    def predict_to(self, out: Path | str, rows: Path | str, *, overwrite: bool = False) -> int:
+        """`predict`, block by block from files to a .csv or .parquet file. Returns the number of rows."""
+        from unskew.campaigns.learning.predictions import output_for, predictions, put_predictions
+
+        output = output_for(Path(out), overwrite=overwrite)  # before the work
+        return put_predictions(predictions(self.model(), self.settings, rows), output)
 
     def error(
         self,

@@ -26,6 +26,7 @@ from unskew.errors import InputError
 from unskew.estimation.aims import Aim
 from unskew.methods.registry import POOL_METHODS, REGISTRY, is_registered, method_named
 from unskew.methods.rounds import checked_look, checked_share
+from unskew.pools.hashes import with_hashes
 from unskew.pools.scanning import Progress
 
 LONGEST_LEASE = timedelta(days=365)
@@ -51,6 +52,7 @@ def create(
     lease: timedelta,
     seed: int,
     look: int,
+    hash: bool = False,
     progress: Progress | None = None,
 ) -> None:
     """Make the folder a campaign, or leave everything as it was. After a kill at any point, the same call works."""
@@ -79,7 +81,7 @@ def create(
         pool_read = read_table(pool, text=text if id is None else [*text, id], name="the pool")
         pool_frame = check_pool(log_frame, pool_read, label, propensity, id)
     else:  # a row of it
-        pool_frame = check_files_of_pool(files, AsInLog.of(log_frame, label, propensity, id), progress)
+        pool_frame = check_files_of_pool(files, AsInLog.of(log_frame, label, propensity, id, files), progress)
     features = feature_columns(log_frame, label, propensity, id)
     holds = kinds(log_frame)
     with ExitStack() as opened:
@@ -89,7 +91,7 @@ def create(
         if files is None:
             put_frame(folder.pool, pool_frame)
         else:
-            write_list(folder.pool_files, files)
+            write_list(folder.pool_files, with_hashes(files, progress) if hash else files)
         settings = Settings(
             version=unskew.__version__,
             method=named,

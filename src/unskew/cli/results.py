@@ -25,7 +25,6 @@ from unskew.cli.campaign import (
 from unskew.cli.progress import waiting
 from unskew.errors import InputError, NoRandomLabel
 from unskew.estimation.sentences import ahead, uncomputable
-from unskew.writing import Output
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +35,13 @@ if TYPE_CHECKING:
     from unskew.estimation.population import PopulationEstimate
 
 
-def status(dir: Dir, as_json: Json = False) -> None:
+def status(
+    dir: Dir,
+    hash: Annotated[
+        bool, typer.Option("--hash", help="First compare all bytes of the pool's files with those at the start.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Where a campaign stands: labels, rows, people, error.
 
     unskew status bank
@@ -45,7 +50,8 @@ def status(dir: Dir, as_json: Json = False) -> None:
     """
     from unskew.campaigns import Campaign
 
-    with Campaign.open(dir) as campaign, waiting("closing rounds"):
+    with Campaign.open(dir) as campaign, waiting("closing rounds") as told:
+        hashed = campaign.check_hashes(told) if hash else None
         campaign.close_due()
         found = campaign.status()
         try:
@@ -56,11 +62,13 @@ def status(dir: Dir, as_json: Json = False) -> None:
             to_come, unknown, measures = None, str(error), {}
     step = next_step(found, dir)
     if as_json:
-        record = {**found.as_dict(), **estimates(found), "measures": measures}
+        record = {**found.as_dict(), **estimates(found), "measures": measures, "hashed": hashed}
         print_json({**record, "ahead": _plain(to_come), "unknown": unknown, "next": step})
     else:
         more = f"What more labels would do is not known: {unknown}" if unknown else ahead(to_come, found.aim.interval)
         _print(found, more)
+        if hashed is not None:
+            print(f"{count(hashed, 'file')} of the pool: every byte is as it was when the campaign began")
         say_next(*step)
 
 
@@ -127,7 +135,7 @@ def predict(
     rows: Annotated[
         str,
         typer.Argument(
-            metavar="ROWS", help="Rows with the pool's columns. CSV, Parquet, or a folder of Parquet files."
+            metavar="ROWS", help="Rows with the pool's columns. CSV, Parquet, Arrow, or a folder of such files."
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="A .csv or .parquet file. Default: print CSV.")] = None,
@@ -142,14 +150,13 @@ def predict(
     unskew predict bank new.csv > predictions.csv
     """
     from unskew.campaigns import Campaign
-    from unskew.campaigns.exchange.predictions import predictions
+    from unskew.campaigns.learning.predictions import output_for, predictions, put_predictions
 
-    ends = (".csv", ".parquet")
-    output = None if out is None else Output(out, "unskew predict", overwrite=overwrite, endings=ends)
+    output = None if out is None else output_for(out, overwrite=overwrite)
     with engine(cluster), Campaign.open(dir) as campaign, waiting("predicting") as report:
-        found = predictions(campaign, rows, report)
+        found = predictions(campaign.model(), campaign.settings, rows, report)
         if output is not None:
-            said = _written(found, output)
+            said: dict[str, Any] = {"rows": put_predictions(found, output), "out": str(out)}
         elif as_json:
             said = _listed(found)
         else:
@@ -162,19 +169,6 @@ def predict(
         say_next("export", dir)
 
 
-def _written(blocks: "Iterator[pl.DataFrame]", output: Output) -> dict[str, Any]:
-    from unskew.campaigns.exchange.predictions import write
-
-    rows = 0
-
-    def into(beside: Path) -> None:
-        nonlocal rows
-        rows = write(blocks, output.path, beside)
-
-    output.put(into)
-    return {"rows": rows, "out": str(output.path)}
-
-
 def _listed(blocks: "Iterator[pl.DataFrame]") -> dict[str, Any]:
     found = [row for block in blocks for row in block.to_dicts()]
     return {"rows": len(found), "predictions": found}
@@ -182,7 +176,7 @@ def _listed(blocks: "Iterator[pl.DataFrame]") -> dict[str, Any]:
 
 def _print_whole(blocks: "Iterator[pl.DataFrame]") -> None:
     """Print CSV, all of it or nothing: first it is written to a file that has no name."""
-    from unskew.campaigns.exchange.predictions import write_csv
+    from unskew.campaigns.learning.predictions import write_csv
 
     with TemporaryFile("w+", encoding="utf-8", newline="") as file:
         write_csv(blocks, file)

@@ -21,11 +21,11 @@ YEAR = 525_600
 
 def start(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's new folder.", show_default=False)],
-    log: Annotated[Path, typer.Option(help="The log: rows with and without a label. CSV or Parquet.")],
+    log: Annotated[Path, typer.Option(help="The log: rows with and without a label. CSV, Parquet or Arrow.")],
     pool: Annotated[
         str,
         typer.Option(
-            metavar="PATH", help="The rows that may be asked for. CSV, Parquet, or a folder of Parquet files."
+            metavar="PATH", help="The rows that may be asked for. CSV, Parquet, Arrow, or a folder of such files."
         ),
     ],
     label: Annotated[str, typer.Option(help="The log's column of labels, empty where unknown.")],
@@ -58,6 +58,9 @@ def start(
     look: Annotated[
         int, typer.Option(metavar="N", help="Consider only N rows, drawn at random, in each round. 0 looks at all.")
     ] = 0,
+    hash: Annotated[
+        bool, typer.Option("--hash", help="Keep a SHA-256 of each file of the pool, for `unskew status --hash`.")
+    ] = False,
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
@@ -83,7 +86,7 @@ def start(
         Campaign.create(
             dir, log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
             drawn=drawn, costs=Costs(false_positive, false_negative), recall=recall, store=store, classes=pair,
-            lease=timedelta(minutes=lease), seed=seed, look=look, progress=report,
+            lease=timedelta(minutes=lease), seed=seed, look=look, hash=hash, progress=report,
         ) as campaign,
     ):  # fmt: skip
         begun = _plain(campaign)

@@ -98,8 +98,8 @@ class PoolMethod(Method):
         log : LoggedData, or a Polars or pandas frame
             Rows with and without a label, and how likely each was to have one.
         pool : array, sparse rows, frame or path
-            The rows that may be asked for, with the log's features. A path names a Parquet file, a folder of them, or
-            is a pattern such as ``"pool/*.parquet"``. They stay where they are, and are never read whole.
+            The rows that may be asked for, with the log's features. A path names a Parquet, Arrow or CSV
+            file, a folder of them, or is a pattern such as ``"pool/*.parquet"``. They stay where they are.
         q0 : array, optional
             The logging propensities of the pool's rows. If left out, they are taken from the frame's column
             `propensity`, or if it has none, predicted by a tree fitted to the log's propensities. They decide how much
@@ -137,13 +137,17 @@ class PoolMethod(Method):
 
     def _start_on_files(self, log: LoggedData, source: str | Path, q0: ArrayLike | None, id: str | None) -> Self:
         from unskew.pools.files import FilePool, check_ids, find_files
+        from unskew.pools.formats import separator_of
+        from unskew.pools.text_files import numbers
 
         if q0 is not None or log.features is None:
             what = "an array q0" if q0 is not None else "a log without names of its features"
             raise InputError(f"a pool in files cannot be used with {what}. Pass the log as a frame, and leave out q0.")
         names = list(log.features)
         encode = partial(frame_rows, names=names, name="the pool")
-        pool = FilePool(find_files(source), copy, encode, columns=names, id=id)
+        files = find_files(source)
+        read = copy if separator_of(files[0].path) is None else partial(numbers, names)
+        pool = FilePool(files, read, encode, columns=names, id=id)
         if id is not None:
             check_ids(pool)
         rule = None

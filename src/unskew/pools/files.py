@@ -1,4 +1,4 @@
-"""A pool in Parquet files, which stay where they are: one file or thousands, here or in an object store."""
+"""A pool in files, which stay where they are: one file or thousands, here or in an object store."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
@@ -24,7 +24,7 @@ Encode = Callable[[pl.DataFrame], Rows]
 
 
 class FilePool(Pool):
-    """Rows that can be asked for, in Parquet files.
+    """Rows that can be asked for, in Parquet, Arrow or CSV files.
 
     The places of rows follow the order of the files, and in a file the order of its rows.
 
@@ -33,8 +33,9 @@ class FilePool(Pool):
     files : sequence of PoolFile
         As `find_files` found them.
     read : callable
-        Makes a plain frame with the log's columns of a frame with `columns` and `id`, as a file has it. It may raise an
-        InputError, to which the name of the file is added. Like `encode`, it is sent to other processes.
+        Makes a plain frame with the log's columns of a frame with `columns` and `id`, as a file has it. All that a text
+        file has is text. It may raise an InputError, to which the name of the file is added. Like `encode`, it is sent
+        to other processes.
     encode : callable
         Makes the features of rows of a plain frame.
     columns : sequence of str

@@ -1,34 +1,33 @@
 """The files of a pool: found once, and known again by size, time and footer."""
 
 import hashlib
-import io
 import os
-import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from glob import glob
+from operator import add
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from unskew.errors import InputError, StoreError
-from unskew.pools.footers import END, footer_length, rows_of_groups
-from unskew.pools.remote import is_url, listed, opened
-from unskew.reading import without_waiting
+from unskew.pools.formats import KINDS, PACKED, PARQUET, footer_of, groups_of, kind_of, named, schema_of, separator_of
+from unskew.pools.remote import is_url, listed, opening
+from unskew.pools.scanning import spread
+from unskew.pools.text_files import index
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-ENDING = ".parquet"
+ENDINGS = f"{', '.join([*KINDS][:-1])} or {[*KINDS][-1]}"
 
 OPEN = 16
 """Files whose footers are read at the same time."""
 
 
 class PoolFile(NamedTuple):
-    """A Parquet file of a pool, as it was when the pool was found."""
+    """A file of a pool, as it was when the pool was found."""
 
     path: str
     """Its absolute path, or its URL."""
@@ -37,40 +36,84 @@ class PoolFile(NamedTuple):
     """When it was written, in nanoseconds; 0 if that is not known."""
     rows: int
     groups: tuple[int, ...]
-    """The rows of each row group."""
+    """The rows of each row group, of each record batch of an Arrow file, or of each part of a text file."""
     footer: str
-    """The SHA-256 of its footer, which holds the place, size and range of every column of every row group."""
+    """The SHA-256 of its footer, which says where everything in it is, or of the edges of a text file."""
+    edges: tuple[int, ...] = ()
+    """The bytes of a text file where its header and each of its parts end."""
+    sha256: str = ""
+    """The SHA-256 of all its bytes, if that was asked for."""
 
 
 def find_files(source: str | Path) -> list[PoolFile]:
-    """The Parquet files that `source` names, in the order of their paths: a file, a folder, a glob or a URL.
+    """The files that `source` names, in the order of their paths: a file, a folder, a glob or a URL.
 
-    Of a folder, all files that end in .parquet, in folders in it too, but none whose name, or the name of whose folder,
-    begins with a dot or an underscore: such files are not data. All files must have the same columns.
+    Of a folder, all files that end in .parquet, .arrow, .feather, .csv or .tsv, in folders in it too, but none whose
+    name, or the name of whose folder, begins with a dot or an underscore: such files are not data. All files must be of
+    one kind, and have the same columns. Text files are read and checked, to note where their records begin.
     """
-    paths = _paths(str(source))
-    found, schemas = zip(*_each(_found, paths), strict=True)
-    for path, schema in zip(paths, schemas, strict=True):
-        _check_same(paths[0], schemas[0], path, schema)
-    if not any(file.rows for file in found):
+    paths = paths_of(source)
+    if separator_of(paths[0]) is None:
+        found = _each(_found, paths)
+    else:
+        found = sorted(spread(_indexed, ((1, path) for path in paths), add))
+    for file, schema in found:
+        _check_same(paths[0], found[0][1], file.path, schema)
+    if not any(file.rows for file, _ in found):
         raise InputError(f"the pool {str(source)!r} has no rows. It needs at least one.")
-    return list(found)
+    return [file for file, _ in found]
 
 
-def _found(path: str) -> tuple[PoolFile, dict[str, Any]]:
-    """A file, and its columns with their types."""
+def paths_of(source: str | Path) -> list[str]:
+    """The paths of the files that `source` names, in order. They are of one kind."""
+    paths = _paths(str(source))
+    for path in paths:
+        if path.lower().endswith(PACKED):
+            raise InputError(f"{path} is packed, so no row in it can be found alone. Unpack it: gunzip {path}")
+        if kind_of(path) is None:
+            raise InputError(f"{path} must end in {ENDINGS}. Convert or rename it.")
+        if kind_of(path) != kind_of(paths[0]):
+            raise InputError(
+                f"the files of a pool must be of one kind; {paths[0]} is {kind_of(paths[0])} and {path} is "
+                f"{kind_of(path)}. Convert some, or name one kind with a pattern, such as '*{Path(paths[0]).suffix}'."
+            )
+    return paths
+
+
+Found = tuple[PoolFile, dict[str, Any]]
+"""A file, and its columns with their types."""
+
+
+def _found(path: str) -> Found:
+    kind = kind_of(path) or PARQUET
     try:
-        size, modified, footer = _told(path)
-        groups = rows_of_groups(footer[:-END])
-        schema = dict(pl.read_parquet_schema(io.BytesIO(b"PAR1" + footer)))
+        with opening(path) as (file, size, modified):
+            footer = footer_of(kind, file, size)
+            groups, schema = groups_of(kind, file, size, footer), schema_of(kind, footer)
     except InputError:
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {_reason(error)}. Check its permissions.") from None
     except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         told = _reason(error) if isinstance(error, ValueError) else "its footer is damaged"
-        raise InputError(f"{path} is incomplete or not a Parquet file: {told}. Write it again.") from None
+        raise InputError(f"{path} is incomplete or not {named(kind)}: {told}. Write it again.") from None
     return PoolFile(path, size, modified, sum(groups), groups, _digest(footer)), schema
+
+
+def _indexed(path: str) -> list[Found]:
+    """A text file, all of which is read. It may be read on another machine."""
+    separator = separator_of(path) or ","
+    try:
+        found = index(path, separator)
+        size, modified, edges = _told(path)
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {_reason(error)}. Check its permissions.") from None
+    except ValueError as error:
+        raise InputError(f"{path} cannot be read: {_reason(error)}. Write it again.") from None
+    file = PoolFile(path, size, modified, sum(found.groups), found.groups, _digest(edges), found.edges)
+    return [(file, dict.fromkeys(found.columns, pl.String))]
 
 
 def check_files(files: Sequence[PoolFile]) -> None:
@@ -117,7 +160,7 @@ def _paths(source: str) -> list[str]:
     if not found and kind == "file":
         raise InputError(f"there is no file or folder {source!r}. Check the name, and the folder you are in.")
     if not found:
-        raise InputError(f"the {kind} {source!r} has no file that ends in {ENDING}. Name others, or convert them.")
+        raise InputError(f"the {kind} {source!r} has no file that ends in {ENDINGS}. Name others, or convert them.")
     return sorted(found)
 
 
@@ -125,7 +168,7 @@ def _local(source: str) -> tuple[list[str], str]:
     path = Path(os.path.abspath(source))
     if path.is_dir():
         if not any(path.iterdir()):
-            raise InputError(f"the folder {source!r} is empty. Name a folder of {ENDING} files.")
+            raise InputError(f"the folder {source!r} is empty. Name a folder of {ENDINGS} files.")
         found = [Path(folder, name) for folder, _, names in os.walk(path, onerror=_raise) for name in names]
         return [str(one) for one in found if _is_data(one.relative_to(path).parts)], "folder"
     if any(letter in source for letter in "*?[") and not path.exists():
@@ -140,33 +183,18 @@ def _raise(error: OSError) -> None:
 
 
 def _is_data(parts: Sequence[str]) -> bool:
-    return parts[-1].lower().endswith(ENDING) and not any(part.startswith((".", "_")) for part in parts)
+    name = parts[-1].lower()
+    return name.endswith((*KINDS, *PACKED)) and not any(part.startswith((".", "_")) for part in parts)
 
 
 def _told(path: str) -> tuple[int, int, bytes]:
-    """The size of a file, when it was written, and the bytes of its footer with what ends the file."""
-    with opened(path) if is_url(path) else _opened(path) as (file, size, modified):
-        file.seek(max(size - END, 0))
-        end = file.read(END)
-        length = footer_length(end)
-        if length + END > size:
-            raise ValueError("its footer is damaged")
-        file.seek(size - END - length)
-        return size, modified, file.read(length) + end
+    """The size of a file, when it was written, and its footer."""
+    with opening(path) as (file, size, modified):
+        return size, modified, footer_of(kind_of(path) or PARQUET, file, size)
 
 
 def _digest(footer: bytes) -> str:
     return hashlib.sha256(footer).hexdigest()
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[tuple[IO[bytes], int, int]]:
-    """A regular file to read from, its size, and when it was written in nanoseconds."""
-    with open(path, "rb", opener=without_waiting) as file:
-        told = os.fstat(file.fileno())
-        if not stat.S_ISREG(told.st_mode):
-            raise ValueError("it is a pipe, a device or a socket")
-        yield file, told.st_size, told.st_mtime_ns
 
 
 def _check_same(one: str, expected: dict[str, Any], other: str, schema: dict[str, Any]) -> None:

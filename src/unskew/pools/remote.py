@@ -1,14 +1,17 @@
-"""Files that are not on this machine: any URL that fsspec opens.
+"""Files on this machine, and any URL that fsspec opens.
 
 Polars itself reads from the large object stores and the web, and fetches only what it needs. Files elsewhere are copied
 to a temporary folder by fsspec, once.
 """
 
+import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
 from unskew.errors import InputError
+from unskew.reading import unreadable, without_waiting
 
 READ_BY_POLARS = {"s3", "s3a", "gs", "gcs", "az", "azure", "adl", "abfs", "abfss", "http", "https", "hf"}
 
@@ -46,10 +49,50 @@ def listed(source: str, is_data: Callable[[Sequence[str]], bool]) -> tuple[list[
 
 
 @contextmanager
-def opened(path: str) -> Iterator[tuple[IO[bytes], int, int]]:
-    """A file to read from, its size, and when it was written in nanoseconds, or 0 if that is not known."""
+def opening(path: str) -> Iterator[tuple[IO[bytes], int, int]]:
+    """A file to read from, its size, and when it was written in nanoseconds, or 0 if that is not known.
+
+    A ValueError says that it is no regular file, which might never end.
+    """
+    if is_url(path):
+        with _opened(path) as told:
+            yield told
+        return
+    with open(path, "rb", opener=without_waiting) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is a pipe, a device or a socket")
+        yield file, found.st_size, found.st_mtime_ns
+
+
+def size_of(path: str) -> int:
+    """The number of bytes of a file, or an InputError."""
+    try:
+        with opening(path) as (_, size, _):
+            return size
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+
+
+def content_of(path: str, start: int, end: int) -> bytes:
+    """Some bytes of a file."""
+    if is_url(path):
+        system, bare = _system(path)
+        with _told(path):
+            found: bytes = system.cat_file(bare, start=start, end=end)
+            return found
+    with opening(path) as (file, *_):
+        file.seek(start)
+        return file.read(end - start)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[IO[bytes], int, int]]:
     system, bare = _system(path)
     with _told(path):
+        system.invalidate_cache()  # what a store said about the file when it was listed may not hold any more
         size = int(system.info(bare)["size"])
         try:
             modified = int(system.modified(bare).timestamp() * 1e9)

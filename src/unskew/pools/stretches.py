@@ -1,7 +1,8 @@
-"""Stretches of rows that follow one another in a Parquet file, and how they are read."""
+"""Stretches of rows that follow one another in a file, and how they are read."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,9 @@ import polars as pl
 
 from unskew.errors import InputError
 from unskew.pools.fingerprints import PoolFile
+from unskew.pools.formats import kind_of, scanned, separator_of
 from unskew.pools.remote import readable
+from unskew.pools.text_files import Lines, read_lines
 from unskew.rows import Ints
 
 READ = 131_072
@@ -28,6 +31,8 @@ class Stretch(NamedTuple):
     rows: int
     place: int
     """The place of the first of them in the pool."""
+    lines: Lines | None = None
+    """The part of a text file that holds them."""
 
     @property
     def places(self) -> Ints:
@@ -36,20 +41,27 @@ class Stretch(NamedTuple):
     def around(self, places: Ints) -> "Stretch":
         """The part from the first to the last of these places."""
         low, high = int(places.min()), int(places.max())
-        return Stretch(self.path, self.first + low - self.place, high - low + 1, low)
+        return self._replace(first=self.first + low - self.place, rows=high - low + 1, place=low)
 
     def raw(self, columns: Sequence[str]) -> pl.DataFrame:
         """Columns of these rows, as the file has them. Only the row groups that hold the rows are decoded."""
         try:
-            lazy = pl.scan_parquet(readable(self.path), glob=False, hive_partitioning=False)
-            rows = lazy.select(columns).slice(self.first, self.rows).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
+            rows = self._scanned(columns) if self.lines is None else self._read(self.lines, columns)
+        except (pl.exceptions.PolarsError, OSError, ValueError) as error:
             raise self._unreadable(str(error)) from None
         except pl.exceptions.PanicException:
             raise self._unreadable("a value is damaged") from None
         if rows.height != self.rows:
             raise self._unreadable(f"of {self.rows} rows from row {self.first + 1}, {rows.height} are there")
         return rows
+
+    def _scanned(self, columns: Sequence[str]) -> pl.DataFrame:
+        lazy = scanned(readable(self.path), kind_of(self.path))
+        return lazy.select(columns).slice(self.first, self.rows).collect()
+
+    def _read(self, lines: Lines, columns: Sequence[str]) -> pl.DataFrame:
+        found = read_lines(self.path, separator_of(self.path) or ",", lines, columns)
+        return found.select(columns).slice(self.first - lines.first, self.rows)
 
     def _unreadable(self, why: str) -> InputError:
         return InputError(f"{self.path} cannot be read: {' '.join(why.split())[:120]}. Restore it from a copy.")
@@ -81,9 +93,20 @@ def cut(files: Sequence[PoolFile], columns: int) -> Iterator[Stretch]:
     most, place = max(min(READ, VALUES // max(columns, 1)), 1), 0
     for file in files:
         first = 0
-        for rows in _runs(file.groups, most):
-            yield Stretch(file.path, first, rows, place)
+        for rows, lines in _pieces(file, most):
+            yield Stretch(file.path, first, rows, place, lines)
             first, place = first + rows, place + rows
+
+
+def _pieces(file: PoolFile, most: int) -> Iterator[tuple[int, Lines | None]]:
+    """The rows of each stretch of a file. Parts of a text file are not joined: text takes much memory."""
+    if not file.edges:
+        yield from ((rows, None) for rows in _runs(file.groups, most))
+    first = 0
+    for rows, (start, end) in zip(file.groups, pairwise(file.edges), strict=True) if file.edges else ():
+        lines = Lines(file.edges[0], start, end, first, rows)
+        yield from ((some, lines) for some in _runs([rows], most))
+        first += rows
 
 
 def _runs(groups: Sequence[int], most: int) -> Iterator[int]:

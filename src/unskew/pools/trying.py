@@ -16,6 +16,7 @@ from functools import partial
 from unskew.errors import InputError
 from unskew.pools import trying_process
 from unskew.pools.files import FilePool
+from unskew.pools.formats import kind_of
 from unskew.pools.remote import readable
 from unskew.pools.scanning import spread
 from unskew.pools.stretches import Stretch
@@ -29,7 +30,12 @@ OWN = 4_000_000_000
 
 
 def try_files(pool: FilePool) -> None:
-    """Read every row of a pool once, or raise an InputError that names the damaged file."""
+    """Read every row of a pool once, or raise an InputError that names the damaged file.
+
+    Text files were read whole when they were found, and no text ends Polars.
+    """
+    if pool.files[0].edges:
+        return
     largest = max(file.size for file in pool.files)  # files are mapped, so their size counts as memory
     run = partial(_try, pool.columns, half_memory() + OWN + largest)
     refused = spread(run, _tasks(pool), list.__add__, len(pool), pool.progress)
@@ -52,7 +58,7 @@ def _try(columns: tuple[str, ...], memory: int, stretches: list[Stretch]) -> lis
     """The place of the first stretch that cannot be read, and why; nothing if all can be read."""
     command = [sys.executable, "-P", trying_process.__file__, str(memory)]
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
-    given = json.dumps([columns, [(readable(one.path), one.first, one.rows) for one in stretches]])
+    given = json.dumps([columns, [(readable(one.path), kind_of(one.path), one.first, one.rows) for one in stretches]])
     try:
         done = subprocess.run(  # nosec B603  # this Python, and a file of ours
             command, input=given.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=where, check=False

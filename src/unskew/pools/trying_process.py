@@ -1,4 +1,6 @@
-"""The process that tries to read stretches of Parquet files. It imports nothing else of this package: that is slow.
+"""The process that tries to read stretches of Parquet or Arrow files.
+
+It imports nothing else of this package: that is slow.
 
 Its argument is the memory that it may use, in bytes. Columns and stretches are read as JSON from its input. It prints
 the number of each stretch before it reads it, and what is wrong with the last one.
@@ -21,11 +23,12 @@ def main() -> int:
     import polars as pl  # after the limits, so that they hold for its threads
 
     columns, stretches = json.load(sys.stdin)
-    for number, (path, first, rows) in enumerate(stretches):
+    for number, (path, kind, first, rows) in enumerate(stretches):
         sys.stdout.write(f"\n{number} ")
         sys.stdout.flush()
         try:
-            lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            scan = pl.scan_ipc if kind == "Arrow" else pl.scan_parquet
+            lazy = scan(path, glob=False, hive_partitioning=False)
             found = lazy.select(columns).slice(first, rows).collect().height
         except (pl.exceptions.PolarsError, OSError) as error:
             return _refuse(str(error))

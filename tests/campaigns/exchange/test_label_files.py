@@ -16,9 +16,9 @@ import pytest
 from unskew.campaigns import Campaign, Recorded, Rejected, State, Told
 from unskew.campaigns.exchange.label_files import answers, written
 from unskew.campaigns.ledger.events import Answered, Event, Planned, PlannedRow
-from unskew.campaigns.tables.spreadsheets import guarded, unguarded
 from unskew.campaigns.telling import judge
 from unskew.errors import UnskewError
+from unskew.spreadsheets import guarded, unguarded
 
 IDS = ["a", " a ", "b"]
 Make = Callable[..., Campaign]

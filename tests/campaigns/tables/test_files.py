@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from unskew.campaigns.tables import files
-from unskew.campaigns.tables.csv_text import LARGEST_CELL
+from unskew.csv_text import LARGEST_CELL
 from unskew.errors import InputError
 
 GOOD = "id,income,granted,region,since,at,code,note\n"

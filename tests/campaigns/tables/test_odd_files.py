@@ -21,10 +21,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paths import ROOT
+from unskew import csv_text
 from unskew.campaigns.exchange import label_files
 from unskew.campaigns.exchange.label_files import answers
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.tables import csv_text, files
+from unskew.campaigns.tables import files
 from unskew.campaigns.tables.encoding import to_plain
 from unskew.campaigns.tables.files import read_table
 from unskew.errors import InputError, UnskewError

@@ -10,9 +10,9 @@ from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.exchange import label_studio
 from unskew.campaigns.exchange.label_files import answers, written
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.tables.csv_text import LARGEST_CELL
 from unskew.campaigns.tables.labels import canonical
 from unskew.campaigns.telling import Unread
+from unskew.csv_text import LARGEST_CELL
 from unskew.errors import InputError
 
 RECORD = {"id", "round", "probability", "values", "label"}

@@ -11,11 +11,11 @@ from typing import Any
 from unskew.campaigns.exchange import label_studio
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
-from unskew.campaigns.tables.csv_text import LARGEST_CELL, not_endless
-from unskew.campaigns.tables.spreadsheets import csv_lines, unguarded
 from unskew.campaigns.telling import Line, NotAnswers, Unread, id_text, label_text
+from unskew.csv_text import LARGEST_CELL, not_endless
 from unskew.errors import unknown
 from unskew.reading import read_file
+from unskew.spreadsheets import csv_lines, unguarded
 
 FORMS = ("csv", "jsonl", "label-studio")
 SKIP = "skip"
@@ -69,7 +69,7 @@ def answers(path: Path, settings: Settings) -> tuple[list[Line | Unread], int]:
     """The answers in a .csv, .jsonl or (Label Studio's) .json file, and the number of rows without a label.
 
     CSV needs a heading for the ids and one for the labels: those of the file that `ask` wrote, or `id` and `label`.
-    Other columns are ignored, and so are the apostrophes that `tables.spreadsheets` puts in front of formulas. "skip"
+    Other columns are ignored, and so are the apostrophes that `unskew.spreadsheets` puts in front of formulas. "skip"
     is a skip, unless it is a class. A line that cannot be read is returned as an `Unread`: `Campaign.tell_lines` lists
     all problems of a file, and changes nothing. A file that does not hold answers at all is a `NotAnswers`.
     """

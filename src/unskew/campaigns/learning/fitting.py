@@ -100,6 +100,10 @@ class Fitting:
         """The number of files of a pool that stayed where it is."""
         return None if self._prepared.files is None else len(self._prepared.files)
 
+    def check_hashes(self, progress: Progress | None = None) -> int:
+        """Refuse a file of the pool whose bytes are not those the campaign began with. Returns the number of files."""
+        return self._prepared.check_hashes(progress)
+
     @property
     def sampled(self) -> bool:
         """Whether the pool is in files that are never read whole."""
@@ -200,10 +204,6 @@ class Fitting:
     def pipeline(self, answered: Sequence[Row]) -> Pipeline:
         """Columns in, classes out: the encoder and the model as one fitted scikit-learn object."""
         return Pipeline([("features", self._prepared.encoder), ("model", self.method(answered).model_)])
-
-    def predict(self, answered: Sequence[Row], frame: pl.DataFrame) -> pl.DataFrame:
-        """The class of every row and the probability of the positive class, with the id if there is one."""
-        return predicted(self.pipeline(answered), self.settings.id, frame)
 
     def estimates(self, asked: Snapshot) -> tuple[PopulationEstimate | None, tuple[PopulationEstimate, ...]]:
         """The error of the model after these answers, and the other measures that the campaign follows.

@@ -21,6 +21,7 @@ from unskew.errors import InputError
 from unskew.methods.pool import JUDGE
 from unskew.pools import MemoryPool, Pool, Some
 from unskew.pools.files import FilePool, PoolFile, check_files
+from unskew.pools.hashes import check_hashes
 from unskew.pools.scanning import Progress
 from unskew.rows import Ints, Rows, as_rows
 from unskew.sampling.density_ratio import FITTED_ROWS, density_ratio
@@ -120,6 +121,15 @@ class Prepared:
         if self.files is not None:
             check_files(self.files)
 
+    def check_hashes(self, progress: Progress | None = None) -> int:
+        """Refuse files that are not, bit for bit, what they were. Returns the number of files."""
+        if self.files is None:
+            self.folder.check_table(self.folder.pool, self.settings.pool_sha256)
+            return 1
+        check_files(self.files)
+        check_hashes(self.files, progress)
+        return len(self.files)
+
     @cached_property
     def sample(self) -> Sample:
         """An even sample of a pool in files, or all of a small one. It is kept in the cache."""
@@ -152,7 +162,7 @@ class Prepared:
     @cached_property
     def _reader(self) -> AsInLog:
         settings = self.settings
-        return AsInLog.of(self.log_frame, settings.label, settings.propensity, settings.id)
+        return AsInLog.of(self.log_frame, settings.label, settings.propensity, settings.id, self.files, settings.types)
 
     @property
     def _encode(self) -> Callable[[pl.DataFrame], Rows]:

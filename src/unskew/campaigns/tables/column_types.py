@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from unskew.campaigns.tables.csv_text import LARGEST_CELL
+from unskew.csv_text import LARGEST_CELL
 from unskew.errors import InputError
 
 CATEGORIES = 50

@@ -1,4 +1,4 @@
-"""Logs and pools: CSV, Parquet or a frame in, a frame of plain types out, or one line that says what is wrong.
+"""Logs and pools: CSV, Parquet, Arrow or a frame in, a frame of plain types out, or one line that says what is wrong.
 
 A frame of plain types has columns of six types: Int64, Float64, Boolean, String, Date, Datetime. Missing values are
 null.
@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from unskew.campaigns.tables.column_types import in_row, kinds, odd_value, plain, typed
-from unskew.campaigns.tables.csv_text import MOST_COLUMNS, content, line_of, read_csv, too_wide
 from unskew.campaigns.tables.frames import as_polars
 from unskew.campaigns.tables.labels import canonical
 from unskew.campaigns.tables.parquet import read_parquet
+from unskew.csv_text import MOST_COLUMNS, content, line_of, read_csv, too_wide
 from unskew.data import LEAST_PROPENSITY
 from unskew.errors import InputError, unknown
 from unskew.pools.ids import bare
@@ -26,23 +26,25 @@ __all__ = [
 ]  # fmt: skip
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+BINARY = (".parquet", ".arrow", ".feather")
 
 
 def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: str = "the table") -> pl.DataFrame:
-    r"""The table in a .csv, .csv.gz, .tsv or .parquet file, or in a Polars or pandas frame.
+    r"""The table in a .csv, .csv.gz, .tsv, .parquet, .arrow or .feather file, or in a Polars or pandas frame.
 
     In text files, a column gets the first of these types that fits all its values: numbers, booleans (true, false),
     ISO dates, ISO times (those with a zone become UTC), text. Numbers with leading zeros are codes and stay text. A
     column of which half or more are numbers or dates, but not all, is refused: that is a typing error, or a mark for
     "missing". Columns of text in frames are read in the same way, since frames that were read from CSV files hold dates
-    as text. Other columns of frames, and all columns of Parquet files, keep their types; so do categoricals.
+    as text. Other columns of frames, and all columns of Parquet and Arrow files, keep their types; so do
+    categoricals.
 
     Parameters
     ----------
     source : path or frame
         Text files must be in UTF-8.
     text : names of columns, optional
-        Columns to read as text whatever they hold: ids, and columns that are text in the log. In Parquet files and
+        Columns to read as text whatever they hold: ids, and columns that are text in the log. In other files and in
         frames this applies only to whole numbers: how other values were written is not known.
     name : str
         What messages call a frame.
@@ -61,7 +63,7 @@ def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: st
     path = Path(source)
     kind = ending(path)
     try:
-        if kind == ".parquet":
+        if kind in BINARY:
             return plain_frame(path, read_parquet(path), text)
         return read_text(path, content(path), SEPARATORS[kind], text)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -71,17 +73,19 @@ def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: st
 
 def ending(path: Path) -> str:
     """The ending that says how to read a file, which is there and not empty."""
-    kind = next((end for end in (*SEPARATORS, ".parquet") if path.name.lower().endswith(end)), None)
+    kind = next((end for end in (*SEPARATORS, *BINARY) if path.name.lower().endswith(end)), None)
     found = regular_file(path)
     if kind is None:
-        raise InputError(f"{str(path)!r} must end in {', '.join(SEPARATORS)} or .parquet. Convert or rename it.")
+        raise InputError(
+            f"{str(path)!r} must end in {', '.join((*SEPARATORS, *BINARY[:-1]))} or {BINARY[-1]}. Convert or rename it."
+        )
     if not found.st_size:
         raise InputError(f"{path} is empty. It needs a line of column names, then one row a line.")
     return kind
 
 
 def read_text(
-    path: Path,
+    path: str | Path,
     raw: bytes,
     separator: str,
     text: Collection[str],

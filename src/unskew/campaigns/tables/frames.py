@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from unskew.campaigns.tables.spreadsheets import SPECIAL, csv_lines
 from unskew.errors import InputError
+from unskew.spreadsheets import SPECIAL, csv_lines
 from unskew.writing import put, unwritable
 
 

@@ -1,4 +1,4 @@
-"""Parquet files, first tried in a process of their own: Polars ends the whole process on some damaged files.
+"""Parquet and Arrow files, first tried in a process of their own: Polars ends the whole process on some damaged files.
 
 It asks for as much memory as a damaged page claims to need, and if it does not get that, it aborts, which no `except`
 catches. On other files it panics, and prints many lines. So another process, which imports nothing but Polars, reads
@@ -13,8 +13,9 @@ from pathlib import Path
 import polars as pl
 
 from unskew.campaigns.tables import parquet_process
-from unskew.campaigns.tables.csv_text import MOST_COLUMNS, too_wide
+from unskew.csv_text import MOST_COLUMNS, too_wide
 from unskew.errors import InputError
+from unskew.pools.formats import kind_of, named, scanned
 from unskew.reading import half_memory
 
 VALUE = 8
@@ -22,9 +23,9 @@ VALUE = 8
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
-    """The frame in a Parquet file."""
+    """The frame in a Parquet or Arrow file."""
     check_parquet(path)
-    return pl.read_parquet(path, glob=False)
+    return scanned(str(path), kind_of(str(path))).collect()
 
 
 def check_parquet(path: Path, rows: int = 0) -> None:
@@ -54,4 +55,4 @@ def check_parquet(path: Path, rows: int = 0) -> None:
             f"{path} claims {rows:,} rows of {columns:,} columns; half of this machine's memory holds "
             f"{most // VALUE:,} values. Keep fewer rows or columns, or write the file again."
         )
-    raise InputError(f"{path} is incomplete or not a Parquet file: {told:.120}. Write it again.")
+    raise InputError(f"{path} is incomplete or not {named(kind_of(str(path)))}: {told:.120}. Write it again.")

@@ -1,4 +1,4 @@
-"""The process that tries to read a Parquet file. It imports nothing else of this package: that is slow.
+"""The process that tries to read a Parquet or Arrow file. It imports nothing else of this package: that is slow.
 
 Its arguments are the file, the memory that it may use in bytes, the most columns, the most values, and the number of
 rows to read at a time; if that is 0, all are read at once, and a file of more than the most values is refused.
@@ -6,6 +6,7 @@ rows to read at a time; if that is 0, all are read at once, and a file of more t
 
 import resource
 import sys
+from functools import partial
 
 REFUSED = 3
 """The exit status of a file that was refused; then the reason is printed."""
@@ -22,14 +23,16 @@ def main() -> int:
     import polars as pl  # after the limits, so that they hold for its threads
 
     try:
-        columns = len(pl.read_parquet_schema(path))
+        parquet = path.lower().endswith(".parquet")
+        scan = partial(pl.scan_parquet if parquet else pl.scan_ipc, path, glob=False, hive_partitioning=False)
+        columns = len(scan().collect_schema())
         if columns > most_columns:
             return _refuse(f"columns:{columns}")
-        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()  # as the footer says
+        rows = scan().select(pl.len()).collect().item()  # as the footer says
         if rows * columns > most_values and not at_once:
             return _refuse(f"rows:{rows},{columns}")
         for start in range(0, max(rows, 1), at_once or max(rows, 1)):
-            pl.scan_parquet(path, glob=False).slice(start, at_once or None).collect()
+            scan().slice(start, at_once or None).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         return _refuse(" ".join(str(error).replace(":", ",").split()))
     except pl.exceptions.PanicException:

@@ -1,20 +1,25 @@
 """A pool whose files stay where they are: the list of them that a campaign keeps, and how their rows are read."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import polars as pl
 
+from unskew.campaigns.tables.column_types import typed
+from unskew.campaigns.tables.encoding import TYPES
 from unskew.campaigns.tables.files import check_columns, check_pool, plain_frame
 from unskew.errors import InputError, StoreError
 from unskew.pools.files import FilePool, PoolFile, check_ids, find_files
-from unskew.pools.remote import is_url, readable
+from unskew.pools.formats import kind_of, scanned, separator_of
+from unskew.pools.remote import is_url, opening, readable
 from unskew.pools.scanning import Progress
 from unskew.pools.stretches import Stretch
+from unskew.pools.text_files import as_number
+from unskew.pools.text_files import columns_of as text_columns
 from unskew.pools.trying import try_files
 from unskew.rows import Rows
 from unskew.writing import put_text
@@ -33,18 +38,35 @@ def is_many(source: str | Path) -> bool:
 
 
 def files_that_stay(source: object) -> list[PoolFile] | None:
-    """The files of a pool that is a folder, a glob, a URL or one large Parquet file; None if it is to be copied."""
+    """The files of a pool that is a folder, a glob, a URL or one large file; None if it is to be copied."""
     if not isinstance(source, str | Path):
         return None
     if is_many(source):
         return find_files(source)
-    if not str(source).lower().endswith(".parquet") or not Path(source).is_file():
+    if kind_of(str(source)) is None or not Path(source).is_file():
+        return None
+    text = separator_of(str(source)) is not None
+    if text and not _more_lines(Path(source), COPIED):
         return None
     try:
         files = find_files(source)
-    except InputError:  # whoever reads it whole says what is wrong
+    except InputError:  # whoever reads it whole says what is wrong; long text is read here alone
+        if text:
+            raise
         return None
     return files if files[0].rows > COPIED else None
+
+
+def _more_lines(path: Path, most: int) -> bool:
+    """Whether a file has more lines than that."""
+    lines = 0
+    try:
+        with opening(str(path)) as (file, *_):
+            while lines <= most and (block := file.read(1 << 20)):
+                lines += block.count(b"\n")
+    except (OSError, ValueError):
+        return False
+    return lines > most
 
 
 def write_list(path: Path, files: Sequence[PoolFile]) -> None:
@@ -55,10 +77,15 @@ def write_list(path: Path, files: Sequence[PoolFile]) -> None:
 def read_list(path: Path) -> list[PoolFile]:
     """The list of files, which was checked against its digest."""
     try:
-        found = [PoolFile(**{**one, "groups": tuple(one["groups"])}) for one in json.loads(path.read_bytes())]
+        found = [PoolFile(**{**one, **_tuples(one)}) for one in json.loads(path.read_bytes())]
     except (OSError, ValueError, LookupError, TypeError):
         raise StoreError(f"{path} is damaged. Restore it from a copy.") from None
     return found
+
+
+def _tuples(record: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Lists of numbers, which were tuples."""
+    return {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
 
 
 @dataclass(frozen=True)
@@ -70,22 +97,45 @@ class AsInLog:
     label: str
     propensity: str | None
     id: str | None
+    written: bool = False
+    """Whether rows come from text files: then all that is in them is text."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """The types of columns in all rows, which some rows of a text file alone do not tell."""
 
     @classmethod
-    def of(cls, log: pl.DataFrame, label: str, propensity: str | None, id: str | None) -> Self:
-        return cls(log.select(pl.all().drop_nulls().first()), label, propensity, id)
+    def of(
+        cls,
+        log: pl.DataFrame,
+        label: str,
+        propensity: str | None,
+        id: str | None,
+        files: Sequence[PoolFile] | None = None,
+        types: Mapping[str, str] | None = None,
+    ) -> Self:
+        written = files is not None and separator_of(files[0].path) is not None
+        return cls(log.select(pl.all().drop_nulls().first()), label, propensity, id, written, types or {})
 
     def only(self, columns: Sequence[str]) -> "Trusted":
         """The same for some of the log's columns, of rows that were checked before."""
-        return Trusted(self.log.select(columns), self.label, self.propensity, None)
+        return Trusted(self.log.select(columns), self.label, self.propensity, None, self.written, self.types)
 
     def __call__(self, raw: pl.DataFrame, path: str = "the pool", first: int = 0) -> pl.DataFrame:
         """The plain rows; messages name the file, and the row in it."""
         text = [name for name, kind in self.log.schema.items() if kind == pl.String]
         text += [] if self.id is None else [self.id]
         raw = raw.select(name for name in raw.columns if name in self.log.columns or name == self.id)
-        frame = plain_frame(path, raw, text, lambda row: f"row {first + row + 1}")
-        return check_pool(self.log, frame, self.label, self.propensity, self.id, first=first)
+
+        def where(row: int) -> str:
+            return f"row {first + row + 1}"
+
+        if self.written:
+            text += [name for name in self.log.columns if self.log[name].null_count()]  # nobody knows what they hold
+            raw = raw.with_columns(typed(path, raw[name], where) for name in raw.columns if name not in text)
+        frame = check_pool(
+            self.log, plain_frame(path, raw, text, where), self.label, self.propensity, self.id, first=first
+        )
+        known = [name for name in self.types if self.written and name in frame.columns]
+        return frame.with_columns(frame[name].cast(TYPES[self.types[name]]) for name in known)
 
 
 class Trusted(AsInLog):
@@ -93,12 +143,14 @@ class Trusted(AsInLog):
 
     def __call__(self, raw: pl.DataFrame, path: str = "the pool", first: int = 0) -> pl.DataFrame:
         log = self.log
-        numbers = [name for name, kind in log.schema.items() if kind.is_numeric() and raw.schema[name].is_numeric()]
-        frame = raw.select(pl.col(numbers).cast(pl.Float64).fill_nan(None))
+        numbers = [name for name, kind in log.schema.items() if kind.is_numeric()]
+        numbers = [name for name in numbers if self.written or raw.schema[name].is_numeric()]
+        plain = [as_number(raw[name]) if self.written else raw[name].cast(pl.Float64) for name in numbers]
+        frame = raw.with_columns(column.fill_nan(None) for column in plain)
         others = [name for name in log.columns if name not in numbers]
         if others:
-            read = AsInLog(log.select(others), self.label, self.propensity, self.id)
-            frame = frame.hstack(read(raw, path, first))
+            read = AsInLog(log.select(others), self.label, self.propensity, self.id, self.written)
+            frame = frame.with_columns(read(raw, path, first))
         return frame.select(log.columns)
 
 
@@ -106,8 +158,10 @@ def columns_of(files: Sequence[PoolFile]) -> list[str]:
     """The names of the columns, which all files share. Together, the files must have a row."""
     if not sum(file.rows for file in files):
         raise InputError(f"{files[0].path} has no rows, and no other file has. At least one row is needed.")
-    lazy = pl.scan_parquet(readable(files[0].path), glob=False, hive_partitioning=False)
-    return lazy.collect_schema().names()
+    path, separator = files[0].path, separator_of(files[0].path)
+    if separator is not None:
+        return text_columns(path, separator, files[0].edges[0])
+    return scanned(readable(path), kind_of(path)).collect_schema().names()
 
 
 def check_files_of_pool(files: Sequence[PoolFile], reader: AsInLog, progress: Progress | None = None) -> pl.DataFrame:
@@ -133,7 +187,8 @@ def _checked(reader: AsInLog, columns: Sequence[str], stretch: Stretch) -> pl.Da
 
 
 def _first(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    return one
+    """One of two rows. Its types fit both: whole numbers in some rows of a text file may be others elsewhere."""
+    return pl.concat([one, other], how="vertical_relaxed")[:1]
 
 
 def as_it_is(raw: pl.DataFrame) -> pl.DataFrame:

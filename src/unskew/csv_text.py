@@ -5,16 +5,17 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from unskew.campaigns.tables.spreadsheets import unguarded, unguarded_cells
 from unskew.errors import InputError
 from unskew.reading import half_memory, read_file
+from unskew.spreadsheets import unguarded, unguarded_cells
 
 MOST_COLUMNS = 2_000
 """More are refused: nobody can read such a row, and a model of them needs more labels than anyone buys."""
@@ -31,36 +32,59 @@ BLOCK = 16_000_000
 BOM = b"\xef\xbb\xbf"
 """The byte order mark."""
 
+Places = NDArray[np.intp]
+
 SWELLING, SMALL = 200, 256_000_000
 """Text of more than SMALL bytes may be at most SWELLING times as large as the gzip file that it comes from."""
 
 
-def read_csv(path: Path, raw: bytes, separator: str, left_out: int = 0) -> pl.DataFrame:
+def read_csv(path: str | Path, raw: bytes, separator: str, left_out: int = 0) -> pl.DataFrame:
     """All cells as text, "" as missing, without the apostrophes of `spreadsheets`.
 
-    The path is for messages, and so is the number of lines that were left out after the header (`blocks`).
+    The path is for messages, and so is the number of lines that were left out after the header.
     """
-    frame = _cells(path, raw, separator, left_out)
-    return unguarded_cells(frame) if b"'" in raw else frame
+    names, height = check_csv(path, raw, separator, left_out)
+    return cells(raw, separator, names, height)
 
 
-def _cells(path: Path, raw: bytes, separator: str, left_out: int) -> pl.DataFrame:
-    rows = records(raw, separator)
+def check_csv(path: str | Path, raw: bytes, separator: str, left_out: int = 0) -> tuple[list[str], int]:
+    """The names of the columns, and the number of rows, all of which are as long as the header."""
+    names = check_header(path, raw, separator)
     try:
-        names = _header(path, [unguarded(name) for name in next(rows)[1]], separator)
+        rows = islice(records(raw, separator), 1, None)
         height = _even(raw, separator, len(names)) or _checked(path, rows, len(names), left_out)
     except csv.Error as error:
         raise _broken(path, raw, separator, error, left_out) from None
+    return names, height
+
+
+def check_header(path: str | Path, raw: bytes, separator: str) -> list[str]:
+    """The names of the columns, which are all there and all different."""
     try:
-        frame = pl.read_csv(raw, separator=separator, infer_schema=False, null_values="")
+        names = [unguarded(name) for name in next(records(raw, separator))[1]]
+    except csv.Error as error:
+        raise _broken(path, raw, separator, error, 0) from None
+    return _checked_names(path, names, separator)
+
+
+def cells(
+    raw: bytes, separator: str, names: Sequence[str], height: int, columns: Collection[str] | None = None
+) -> pl.DataFrame:
+    """The cells of text that was checked before, of some columns or all, in the order of the text."""
+    wanted = [k for k, name in enumerate(names) if columns is None or name in columns]
+    try:
+        frame = pl.read_csv(raw, separator=separator, infer_schema=False, null_values="", columns=wanted)
     except pl.exceptions.PolarsError:
         frame = pl.DataFrame()
-    if frame.shape != (height, len(names)):  # Polars cannot read many quotes inside cells, such as 5" pipe
-        cells = [row or [""] for _, row in islice(records(raw, separator), 1, None)]
-        frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
-        return frame.with_columns(pl.all().replace("", None))
-    frame.columns = names
-    return frame.with_columns(pl.all().replace("", None)) if b'""' in raw else frame  # a quoted "" is missing too
+    if frame.shape != (height, len(wanted)):  # Polars cannot read many quotes inside cells, such as 5" pipe
+        rows = [row or [""] for _, row in islice(records(raw, separator), 1, None)]
+        frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+        frame = frame.select(names[k] for k in wanted).with_columns(pl.all().replace("", None))
+    else:
+        frame.columns = [names[k] for k in wanted]
+        if b'""' in raw:  # a quoted "" is missing too
+            frame = frame.with_columns(pl.all().replace("", None))
+    return unguarded_cells(frame) if b"'" in raw else frame
 
 
 def line_of(raw: bytes, separator: str, row: int) -> int:
@@ -106,7 +130,7 @@ def content(path: Path) -> bytes:
     return raw
 
 
-def check_text(path: Path, raw: bytes, lines: int = 0, size: int = 0) -> None:
+def check_text(path: str | Path, raw: bytes, lines: int = 0, size: int = 0) -> None:
     """Refuse what is not UTF-8. For messages: the number of lines and the bytes before this part of the file."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw:
         raise _not_text(path)
@@ -116,7 +140,7 @@ def check_text(path: Path, raw: bytes, lines: int = 0, size: int = 0) -> None:
         line = lines + raw.count(b"\n", 0, error.start) + 1
         raise InputError(
             f"{path} line {line} is not UTF-8: byte {size + error.start} is 0x{raw[error.start]:02x}. Save it as CSV "
-            f"in UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 {path.name} > utf8.csv"
+            f"in UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 {_name(path)} > utf8.csv"
         ) from None
 
 
@@ -141,14 +165,14 @@ def _inflated(path: Path, raw: bytes) -> bytes:
     return b"".join(blocks)
 
 
-def _not_text(path: Path) -> InputError:
+def _not_text(path: str | Path) -> InputError:
     return InputError(
         f"{path} is not UTF-8 text: it looks like UTF-16, or is not text at all. Save it as CSV in UTF-8, or "
-        f"convert it: iconv -f UTF-16 -t UTF-8 {path.name} > utf8.csv"
+        f"convert it: iconv -f UTF-16 -t UTF-8 {_name(path)} > utf8.csv"
     )
 
 
-def _header(path: Path, names: list[str], separator: str) -> list[str]:
+def _checked_names(path: str | Path, names: list[str], separator: str) -> list[str]:
     if len(names) > MOST_COLUMNS:
         raise too_wide(path, len(names))
     if all(_is_number(name) for name in names):
@@ -174,25 +198,58 @@ def _header(path: Path, names: list[str], separator: str) -> list[str]:
 
 
 def _even(raw: bytes, separator: str, width: int) -> int | None:
-    """The number of rows, if there is no quote and each line is as long as the header. Quicker than parsing CSV."""
-    if b'"' in raw or raw.count(b"\r") != raw.count(b"\r\n"):
-        return None
-    lines, start = 0, 0
+    """The number of rows, if each record is as long as the header. Quicker than parsing CSV; None if it cannot tell."""
+    height, start = -1, 0
     while start < len(raw):
-        stop = raw.rfind(b"\n", start, start + BLOCK) + 1
-        if not stop:  # one line longer than a block
+        block = raw[start : start + BLOCK]
+        ends = record_ends(block, separator)
+        if ends is None or not len(ends):
             return None
-        block = np.frombuffer(raw, dtype=np.uint8, count=stop - start, offset=start)
-        ends = np.flatnonzero(block == ord("\n"))
-        cells = np.searchsorted(np.flatnonzero(block == ord(separator)), ends)
-        long = np.diff(ends, prepend=-1)
-        if long.max() > LARGEST_CELL or long.min() < 2 or (np.diff(cells, prepend=0) != width - 1).any():
+        between = _outside(block, separator.encode(), _quotes(block))
+        count = np.searchsorted(between, ends)
+        long = np.diff(ends, prepend=0)
+        if long.max() > LARGEST_CELL or long.min() < 2 or (np.diff(count, prepend=0) != width - 1).any():
             return None
-        lines, start = lines + len(ends), stop
-    return lines - 1
+        height, start = height + len(ends), start + int(ends[-1])
+    return height
 
 
-def _checked(path: Path, rows: Iterator[tuple[int, list[str]]], width: int, left_out: int) -> int:
+def record_ends(raw: bytes, separator: str) -> Places | None:
+    r"""Where each whole record ends, in text that begins with one. None if a quote is where only a reader can tell.
+
+    >>> record_ends(b'1,"two\nlines"\n2,one\n3,', ",").tolist()
+    [14, 20]
+    >>> record_ends(b'1,5" pipe\n2,7" pipe\n', ",") is None
+    True
+    """
+    if raw.count(b"\r") - raw.endswith(b"\r") != raw.count(b"\r\n"):
+        return None
+    quotes = _quotes(raw)
+    ends = _outside(raw, b"\n", quotes) + 1
+    quotes = quotes[: np.searchsorted(quotes, ends[-1] if len(ends) else 0)]
+    text = np.frombuffer(b"\n" + raw, dtype=np.uint8)  # one byte more in front: the place before a byte has its number
+    opened, closed = quotes[::2], quotes[1::2]
+    again = np.append(closed[:-1] + 1 == opened[1:], False)[: len(closed)]  # a quote within quotes is written twice
+    free = _any_of(text[opened], b"\n" + separator.encode()) | np.append(False, again)[: len(opened)]
+    shut = _any_of(text[closed + 2], b"\r\n" + separator.encode()) | again
+    return ends if bool(free.all() and shut.all()) else None
+
+
+def _quotes(raw: bytes) -> Places:
+    return np.flatnonzero(np.frombuffer(raw, dtype=np.uint8) == ord('"'))
+
+
+def _outside(raw: bytes, sought: bytes, quotes: Places) -> Places:
+    """Where a byte is that is not within quotes."""
+    found = np.flatnonzero(np.frombuffer(raw, dtype=np.uint8) == ord(sought))
+    return found[np.searchsorted(quotes, found) % 2 == 0] if len(quotes) else found
+
+
+def _any_of(text: NDArray[np.uint8], wanted: bytes) -> NDArray[np.bool_]:
+    return np.isin(text, np.frombuffer(wanted, dtype=np.uint8))
+
+
+def _checked(path: str | Path, rows: Iterator[tuple[int, list[str]]], width: int, left_out: int) -> int:
     """The number of rows, all of which are as long as the header, with no cell too large."""
     height, before = 0, 1
     for line, row in rows:
@@ -208,7 +265,7 @@ def _checked(path: Path, rows: Iterator[tuple[int, list[str]]], width: int, left
     return height
 
 
-def _broken(path: Path, raw: bytes, separator: str, error: csv.Error, left_out: int) -> InputError:
+def _broken(path: str | Path, raw: bytes, separator: str, error: csv.Error, left_out: int) -> InputError:
     line = 0
     try:
         for line, _ in records(raw, separator):  # noqa: B007
@@ -225,6 +282,10 @@ def _broken(path: Path, raw: bytes, separator: str, error: csv.Error, left_out: 
         )
     told = str(error).replace("\t", "\\t")
     return InputError(f"{path} line {line + 1} is not CSV: {told}. A quote within quotes is written twice.")
+
+
+def _name(path: str | Path) -> str:
+    return str(path).rpartition("/")[2]
 
 
 def too_wide(path: str | Path, columns: int) -> InputError:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unskew.campaigns.tables.files import read_table
 from unskew.campaigns.tables.frames import as_csv, put_frame
-from unskew.campaigns.tables.spreadsheets import csv_lines, guarded, unguarded
+from unskew.spreadsheets import csv_lines, guarded, unguarded
 
 ODD = st.text(st.sampled_from(" '=+-@\t\r\n,;|\"\u2028\uff1d\uff0b\uff0d\uff20ab17.e"))
 FORMULA = re.compile(r"\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")

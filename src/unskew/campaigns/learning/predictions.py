@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import joblib
 import polars as pl
@@ -12,31 +12,62 @@ from joblib.parallel import get_active_backend
 from polars.io.plugins import register_io_source
 from sklearn.pipeline import Pipeline
 
-from unskew.campaigns.campaign import Campaign
 from unskew.campaigns.learning.fitting import predicted
+from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.tables.blocks import Part, parts
+from unskew.campaigns.tables.files import read_table
 from unskew.campaigns.tables.frames import as_csv
+from unskew.campaigns.tables.pool_files import is_many
 from unskew.pools.scanning import Progress
-from unskew.writing import unwritable
+from unskew.writing import Output, unwritable
+
+
+def predict(model: Pipeline, settings: Settings, rows: Any) -> pl.DataFrame:
+    """The predictions for all rows of a table, or of a folder or glob of files, in memory."""
+    if isinstance(rows, str | Path) and is_many(rows):
+        return pl.concat(predictions(model, settings, rows))
+    return predicted(model, settings.id, read_table(rows, text=_text(settings)))
 
 
 def predictions(
-    campaign: Campaign, source: str | Path, progress: Progress = lambda done, total: None
+    model: Pipeline, settings: Settings, source: str | Path, progress: Progress = lambda done, total: None
 ) -> Iterator[pl.DataFrame]:
-    """The predictions for a file's rows, in their order: a frame for each block of them (`Campaign.predict`)."""
-    settings = campaign.settings
+    """The predictions for the rows of files, in their order: a frame for each block of them."""
     columns = {*settings.kinds, *([] if settings.id is None else [settings.id])}
-    text = [name for name, kind in settings.types.items() if kind == "String"]  # whatever a small file holds
-    judge = partial(_judged, campaign.model(), settings.id)
+    judge = partial(_judged, model, settings.id)
     jobs = get_active_backend()[1] or joblib.cpu_count()  # those of the cluster, if there is one
     with joblib.Parallel(jobs, prefer="threads", return_as="generator") as parallel:
-        for found, done, total in parallel(joblib.delayed(judge)(part) for part in parts(source, columns, text)):
+        for found, done, total in parallel(
+            joblib.delayed(judge)(part) for part in parts(source, columns, _text(settings))
+        ):
             progress(done, total)
             yield found
 
 
+def _text(settings: Settings) -> list[str]:
+    """Columns that are read as text, whatever a small file holds."""
+    return [name for name, kind in settings.types.items() if kind == "String"]
+
+
 def _judged(model: Pipeline, id: str | None, part: Part) -> tuple[pl.DataFrame, int, int]:
     return predicted(model, id, part.read()), part.done, part.total
+
+
+def put_predictions(blocks: Iterator[pl.DataFrame], output: Output) -> int:
+    """Write predictions to a .csv or .parquet file, whole or not at all, and return the number of rows."""
+    rows = 0
+
+    def into(beside: Path) -> None:
+        nonlocal rows
+        rows = write(blocks, output.path, beside)
+
+    output.put(into)
+    return rows
+
+
+def output_for(path: Path, *, overwrite: bool) -> Output:
+    """The file for predictions, which is refused now if it cannot be written."""
+    return Output(path, "unskew predict", overwrite=overwrite, endings=(".csv", ".parquet"))
 
 
 def write(blocks: Iterator[pl.DataFrame], path: Path, beside: Path) -> int:

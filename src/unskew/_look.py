@@ -152,20 +152,23 @@ def gauge(X, recipe, turns, sketch, stake, rest, weights, trees, total, scratch,
 def product(A, F, out):
     """Fill out with A F, where F and out have ROWS entries for each feature.
 
-    A has an even number of rows and a multiple of four columns: fewer numbers go to memory and back.
+    A has a multiple of four rows and an even number of columns. Sums of four rows are made side by side, since each
+    addition waits for the one before it.
     """
-    for i in range(np.uint64(0), np.uint64(A.shape[0]), _2):
-        a, b = A[i], A[i + _1]
-        here = out[i * _ROWS : (i + _2) * _ROWS]
+    for i in range(np.uint64(0), np.uint64(A.shape[0]), _4):
+        a, b, c, d = A[i], A[i + _1], A[i + _2], A[i + _3]
+        here = out[i * _ROWS : (i + _4) * _ROWS]
         here[:] = np.float32(0.0)
-        for j in range(np.uint64(0), np.uint64(A.shape[1]), _4):
-            f = F[j * _ROWS : (j + _4) * _ROWS]
-            a0, a1, a2, a3 = a[j], a[j + _1], a[j + _2], a[j + _3]
-            b0, b1, b2, b3 = b[j], b[j + _1], b[j + _2], b[j + _3]
+        for j in range(np.uint64(0), np.uint64(A.shape[1]), _2):
+            f = F[j * _ROWS : (j + _2) * _ROWS]
+            a0, b0, c0, d0 = a[j], b[j], c[j], d[j]
+            a1, b1, c1, d1 = a[j + _1], b[j + _1], c[j + _1], d[j + _1]
             for k in range(ROWS):
-                f0, f1, f2, f3 = f[k], f[ROWS + k], f[2 * ROWS + k], f[3 * ROWS + k]
-                here[k] = here[k] + a0 * f0 + a1 * f1 + a2 * f2 + a3 * f3
-                here[ROWS + k] = here[ROWS + k] + b0 * f0 + b1 * f1 + b2 * f2 + b3 * f3
+                f0, f1 = f[k], f[ROWS + k]
+                here[k] = here[k] + a0 * f0 + a1 * f1
+                here[ROWS + k] = here[ROWS + k] + b0 * f0 + b1 * f1
+                here[2 * ROWS + k] = here[2 * ROWS + k] + c0 * f0 + c1 * f1
+                here[3 * ROWS + k] = here[3 * ROWS + k] + d0 * f0 + d1 * f1
 
 
 @_jit

@@ -111,13 +111,13 @@ def _sketch(U: Floats, M: Floats) -> tuple[Floats, Floats, Floats]:
 def _padded(recipe: Recipe, rows: Floats) -> tuple[Any, Any]:
     """What makes angles of columns, and what makes margin and coordinates of all features, as the loops want them.
 
-    That is with an even number of rows, and a multiple of four columns, in single precision.
+    That is with a multiple of four rows, and an even number of columns, in single precision.
     """
     linear, frequencies = recipe.directions.shape
-    plain, angles = _up(1 + linear, 4), _up(frequencies, 4)
+    plain, angles = _up(1 + linear, 2), _up(frequencies, 4)
     turns = np.zeros((angles, plain), dtype=np.float32)
     turns[:frequencies, 1 : 1 + linear] = recipe.directions.T
-    sketch = np.zeros((_up(len(rows), 2), plain + 2 * angles), dtype=np.float32)
+    sketch = np.zeros((_up(len(rows), 4), plain + 2 * angles), dtype=np.float32)
     here, half = sketch[: len(rows)], 1 + linear + frequencies
     here[:, 0] = rows[:, 0]
     here[:, 1 : 1 + linear] = rows[:, 1 : 1 + linear] / np.sqrt(linear)

@@ -92,8 +92,8 @@ class Trusted(AsInLog):
     """The same for rows that were checked before: numbers, of which there may be very many, are not checked again."""
 
     def __call__(self, raw: pl.DataFrame, path: str = "the pool", first: int = 0) -> pl.DataFrame:
-        log = self.log
-        numbers = [name for name, kind in log.schema.items() if kind.is_numeric() and raw.schema[name].is_numeric()]
+        log, kinds = self.log, raw.schema  # which takes long to make
+        numbers = [name for name, kind in log.schema.items() if kind.is_numeric() and kinds[name].is_numeric()]
         frame = raw.select(pl.col(numbers).cast(pl.Float64).fill_nan(None))
         others = [name for name in log.columns if name not in numbers]
         if others:

@@ -54,6 +54,15 @@ def test_many_rows_get_what_few_rows_get_to_the_last_bit(forest, monkeypatch):
     np.testing.assert_array_equal(many, forest.log_odds(X))
 
 
+def test_rows_with_very_many_columns(monkeypatch):
+    X = np.random.default_rng(3).normal(size=(40, trees.WIDE))
+    wide = Trees(X, X[:, -1] > 0.0, np.ones(40), seed=0)
+    few = wide.log_odds(X)
+    monkeypatch.setattr(trees, "MANY", 1)
+    np.testing.assert_array_equal(few, wide.log_odds(X))
+    assert max(tree.feature.max() for tree in wide.trees) > 0.99 * trees.WIDE
+
+
 @pytest.mark.parametrize(("reach", "within"), [(1.0, 2e-7), (100.0, 2e-7), (8192.0, 2e-7)])
 def test_cosine_and_sine(reach, within):
     angle = np.random.default_rng(0).uniform(-reach, reach, 4001).astype(np.float32)

@@ -13,7 +13,9 @@ import pytest
 from many_files import ROWS, told, whole_pool, write_log, write_pool
 from unskew.campaigns import Campaign
 from unskew.campaigns.report.report import write_report
+from unskew.campaigns.tables.pool_files import COPIED
 from unskew.errors import InputError, StoreError
+from unskew.methods.pool import JUDGE
 
 server = multiprocessing.get_context("forkserver")
 server.set_forkserver_preload(["unskew.campaigns.creating"])
@@ -268,3 +270,8 @@ def test_one_large_file_stays_and_a_small_one_is_copied(rows, tables, tmp_path, 
     with create(tables, tmp_path / "bank", path) as campaign:
         assert (campaign.folder.pool.exists(), campaign.folder.pool_files.exists()) == (rows < 10, rows > 10)
         assert len(campaign.ask(3, by="ann")) == 3
+
+
+def test_a_file_that_is_copied_is_small_enough_to_be_judged_whole():
+    """All rows of a copied pool are held in memory, several times."""
+    assert COPIED == JUDGE

@@ -94,7 +94,7 @@ class Campaign:
             A folder that holds no campaign yet.
         log, pool : path or frame
             CSV or Parquet files, or Polars or pandas frames, as `tables.files.read_table` takes them. The pool may also
-            be a folder or a glob of Parquet files. Such files, and a single one of more than a million rows, stay where
+            be a folder or a glob of Parquet files. Such files, and a single one of more than 50,000 rows, stay where
             they are. All others are copied into `dir`.
         label, propensity, id : str
             Columns. `label` and `propensity` are in the log; propensities that were not recorded are estimated. `id`

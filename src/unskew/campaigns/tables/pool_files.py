@@ -19,8 +19,9 @@ from unskew.pools.trying import try_files
 from unskew.rows import Rows
 from unskew.writing import put_text
 
-COPIED = 1_000_000
-"""One file of more rows than this stays where it is. A smaller one is copied into the campaign's folder."""
+COPIED = 50_000
+"""One file of more rows than this stays where it is, and is never read whole. A smaller one is copied into the
+campaign's folder."""
 
 
 def is_many(source: str | Path) -> bool:

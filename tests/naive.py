@@ -100,13 +100,12 @@ def votes(X, start, nodes, value, fellows):
     for i, x in enumerate(X):
         for first in start[:-1]:
             at = 0
-            while not (node := int(nodes[first + at])) & 0x8000:
-                bits = node >> 32
-                if bits >= 2**31:  # a negative threshold: its size counts downwards
-                    bits = 2**31 + (2**32 - 1 - bits)
+            while (node := nodes[first + at])["threshold"] != 0xFFFFFFFF:
+                bits = int(node["threshold"])
+                bits = bits - 2**31 if bits >= 2**31 else 2**32 - 1 - bits  # a negative one: its size counts downwards
                 threshold = np.uint32(bits).view(np.float32)
-                value_here = np.float32(np.clip(x[(node & 0x7FFF) // fellows], -largest, largest))
-                at = (node >> 16 & 0xFFFF) + int(value_here > threshold)
+                value_here = np.float32(np.clip(x[node["column"] // fellows], -largest, largest))
+                at = int(node["child"]) + int(value_here > threshold)
             total[i] += value[first + at]
     return total
 

@@ -54,6 +54,15 @@ def test_many_rows_get_what_few_rows_get_to_the_last_bit(forest, monkeypatch):
     np.testing.assert_array_equal(many, forest.log_odds(X))
 
 
+def test_rows_with_very_many_columns(monkeypatch):
+    X = np.random.default_rng(3).normal(size=(40, trees.WIDE))
+    wide = Trees(X, X[:, -1] > 0.0, np.ones(40), seed=0)
+    few = wide.log_odds(X)
+    monkeypatch.setattr(trees, "MANY", 1)
+    np.testing.assert_array_equal(few, wide.log_odds(X))
+    assert max(tree.feature.max() for tree in wide.trees) > 0.99 * trees.WIDE
+
+
 @pytest.mark.parametrize(("reach", "within"), [(1.0, 2e-7), (100.0, 2e-7), (8192.0, 2e-7)])
 def test_cosine_and_sine(reach, within):
     angle = np.random.default_rng(0).uniform(-reach, reach, 4001).astype(np.float32)
@@ -70,12 +79,14 @@ def test_wider_angles_stay_on_the_circle():
     np.testing.assert_allclose(cosine**2 + sine**2, 1.0, rtol=1e-6)
 
 
-def test_a_product_is_a_matrix_product():
+def test_a_product_is_a_matrix_product_summed_in_order():
     rng = np.random.default_rng(0)
-    A, F = rng.normal(size=(6, 12)).astype(np.float32), rng.normal(size=(12, _look.ROWS)).astype(np.float32)
-    out = np.empty(6 * _look.ROWS, dtype=np.float32)
+    A, F = rng.normal(size=(8, 6)).astype(np.float32), rng.normal(size=(6, _look.ROWS)).astype(np.float32)
+    out, want = np.empty(8 * _look.ROWS, dtype=np.float32), np.zeros((8, _look.ROWS), dtype=np.float32)
     _look.product(A, F.ravel(), out)
-    np.testing.assert_allclose(out.reshape(6, -1), A.astype(np.float64) @ F, atol=1e-5)
+    for a, f in zip(A.T, F, strict=True):
+        want += np.outer(a, f)
+    np.testing.assert_array_equal(out.reshape(8, -1), want)
 
 
 def _case(rng, frequencies, trees):

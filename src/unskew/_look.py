@@ -16,18 +16,21 @@ from numba import njit
 ROWS = 32
 """The number of rows side by side. Scratch arrays have this many entries for each feature."""
 
-FELLOWS, GROUPS = 64, 8
+FELLOWS, GROUPS = 8, 64
 """Rows of a group lie side by side. Several groups go through one tree before the next, while the tree is in the
 cache."""
+
+NODE = np.dtype([("threshold", np.uint32), ("column", np.uint16), ("child", np.uint16)])
+"""A node of a tree: a threshold, a column times FELLOWS, and the first of two children, which is at an even place."""
+
+LEAF = np.uint32(0xFFFFFFFF)
+"""The threshold of leaves. It is above all numbers."""
 
 # Positions are unsigned, so that there is no test for negative ones
 _ROWS = np.uint64(ROWS)
 _0, _1, _2, _3, _4, _5, _6, _7 = (np.uint64(k) for k in range(8))
 
-COLUMN, LEAF, CHILD, THRESHOLD = np.uint64(0x7FFF), np.uint64(0x8000), np.uint64(16), np.uint64(32)
-"""Where the parts of a node are: its column times FELLOWS, a mark of leaves, its first child, its threshold."""
-
-_SIXTEEN, _SIGN, _ORDERED = np.uint64(0xFFFF), np.int32(31), np.int32(0x7FFFFFFF)
+_SIGN, _TOP = np.int32(31), np.uint32(0x80000000)
 _LARGEST = float(np.finfo(np.float32).max)
 
 _FAR = 1e6
@@ -48,9 +51,9 @@ _jit = njit(cache=True, nogil=True, fastmath=False, error_model="numpy")
 def votes(X, start, nodes, value, bits, single, said, total):
     """Fill total with the sum of what the trees say about each row, one tree after the other.
 
-    A node is one number. Its second child follows the first; a leaf is its own first child, and nothing exceeds its
-    threshold. Values and thresholds are compared as whole numbers in the order of the single-precision numbers that
-    they stand for. `bits` and `single` are two views of the same memory.
+    The second child of a node follows the first; a leaf is its own first child, and nothing exceeds its threshold.
+    Values and thresholds are compared as whole numbers in the order of the single-precision numbers that they stand
+    for. `bits` and `single` are two views of the same memory.
     """
     n, d = X.shape
     size = d * FELLOWS
@@ -61,13 +64,12 @@ def votes(X, start, nodes, value, bits, single, said, total):
             for j in range(d):
                 single[at + j * FELLOWS] = np.float32(min(max(x[j], -_LARGEST), _LARGEST)) + np.float32(0.0)  # no -0.0
         for j in range(groups * size):
-            bits[j] ^= (bits[j] >> _SIGN) & _ORDERED
+            bits[j] ^= np.uint32(np.int32(bits[j]) >> _SIGN) | _TOP
         said[:] = 0.0
         for t in range(start.shape[0] - 1):
             tree, leaves = nodes[start[t] : start[t + 1]], value[start[t] : start[t + 1]]
             for g in range(groups):
-                for k in range(0, FELLOWS, 8):
-                    _descend(tree, leaves, bits[g * size + k :], said[g * FELLOWS + k :])
+                _descend(tree, leaves, bits[g * size :], said[g * FELLOWS :])
         for k in range(min(FELLOWS * GROUPS, n - first)):
             total[first + k] = said[k]
 
@@ -76,7 +78,7 @@ def votes(X, start, nodes, value, bits, single, said, total):
 def _descend(tree, leaves, bits, said):
     """Eight rows go down a tree at a time, because each step waits for memory; and three steps between tests."""
     a = b = c = d = e = f = g = h = _0
-    while not tree[a] & tree[b] & tree[c] & tree[d] & tree[e] & tree[f] & tree[g] & tree[h] & LEAF:
+    while _shared(tree, a, b, c, d) & _shared(tree, e, f, g, h) != LEAF:
         for _ in range(3):
             a = _below(tree[a], bits, _0)
             b = _below(tree[b], bits, _1)
@@ -97,9 +99,15 @@ def _descend(tree, leaves, bits, said):
 
 
 @_jit
+def _shared(tree, a, b, c, d):
+    """All bits that four thresholds share: those of a leaf if all are leaves."""
+    return tree[a].threshold & tree[b].threshold & tree[c].threshold & tree[d].threshold
+
+
+@_jit
 def _below(node, bits, row):
-    above = bits[(node & COLUMN) + row] > np.int32(node >> THRESHOLD)
-    return ((node >> CHILD) & _SIXTEEN) + np.uint64(above)
+    above = bits[np.uint64(node.column) + row] > node.threshold
+    return np.uint64(node.child) | np.uint64(above)
 
 
 @_jit
@@ -152,20 +160,23 @@ def gauge(X, recipe, turns, sketch, stake, rest, weights, trees, total, scratch,
 def product(A, F, out):
     """Fill out with A F, where F and out have ROWS entries for each feature.
 
-    A has an even number of rows and a multiple of four columns: fewer numbers go to memory and back.
+    A has a multiple of four rows and an even number of columns. Sums of four rows are made side by side, since each
+    addition waits for the one before it.
     """
-    for i in range(np.uint64(0), np.uint64(A.shape[0]), _2):
-        a, b = A[i], A[i + _1]
-        here = out[i * _ROWS : (i + _2) * _ROWS]
+    for i in range(np.uint64(0), np.uint64(A.shape[0]), _4):
+        a, b, c, d = A[i], A[i + _1], A[i + _2], A[i + _3]
+        here = out[i * _ROWS : (i + _4) * _ROWS]
         here[:] = np.float32(0.0)
-        for j in range(np.uint64(0), np.uint64(A.shape[1]), _4):
-            f = F[j * _ROWS : (j + _4) * _ROWS]
-            a0, a1, a2, a3 = a[j], a[j + _1], a[j + _2], a[j + _3]
-            b0, b1, b2, b3 = b[j], b[j + _1], b[j + _2], b[j + _3]
+        for j in range(np.uint64(0), np.uint64(A.shape[1]), _2):
+            f = F[j * _ROWS : (j + _2) * _ROWS]
+            a0, b0, c0, d0 = a[j], b[j], c[j], d[j]
+            a1, b1, c1, d1 = a[j + _1], b[j + _1], c[j + _1], d[j + _1]
             for k in range(ROWS):
-                f0, f1, f2, f3 = f[k], f[ROWS + k], f[2 * ROWS + k], f[3 * ROWS + k]
-                here[k] = here[k] + a0 * f0 + a1 * f1 + a2 * f2 + a3 * f3
-                here[ROWS + k] = here[ROWS + k] + b0 * f0 + b1 * f1 + b2 * f2 + b3 * f3
+                f0, f1 = f[k], f[ROWS + k]
+                here[k] = here[k] + a0 * f0 + a1 * f1
+                here[ROWS + k] = here[ROWS + k] + b0 * f0 + b1 * f1
+                here[2 * ROWS + k] = here[2 * ROWS + k] + c0 * f0 + c1 * f1
+                here[3 * ROWS + k] = here[3 * ROWS + k] + d0 * f0 + d1 * f1
 
 
 @_jit

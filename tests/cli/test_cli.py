@@ -58,6 +58,15 @@ def test_import_loads_nothing_heavy_and_lists_every_name() -> None:
     assert run.stdout.strip() == "[]"
 
 
+def test_a_round_needs_no_models_of_propensities() -> None:
+    code = (
+        "import sys, unskew.campaigns.learning.fitting, unskew.methods.pools.unskew; "
+        "print([m for m in ('sklearn.ensemble', 'sklearn.neural_network', 'matplotlib') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
 def test_version(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"unskew {__version__}\n"

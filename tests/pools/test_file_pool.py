@@ -69,6 +69,21 @@ def test_only_the_columns_that_are_named_are_read(tmp_path):
     assert seen == {*COLUMNS, "id"}
 
 
+def test_plain_rows_are_made_a_block_at_a_time(tmp_path, monkeypatch):
+    """They take several times the memory of the values in a file."""
+    heights = []
+
+    def noted(raw):
+        heights.append(raw.height)
+        return read(raw)
+
+    monkeypatch.setattr(files, "BLOCK", 300)
+    found = pool(write(tmp_path / "pool", table()), read=noted).scan(summary, merged)
+    assert found == pool(tmp_path / "pool").scan(summary, merged)
+    assert max(heights) == 300
+    assert sum(heights) == ROWS
+
+
 def test_a_refusal_of_the_reader_names_the_file(tmp_path):
     def refuse(raw):
         if "row-4000" in raw["id"].to_list():

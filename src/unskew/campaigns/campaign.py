@@ -94,9 +94,9 @@ class Campaign:
         dir : path
             A folder that holds no campaign yet.
         log, pool : path or frame
-            CSV, Parquet or Arrow files, or Polars or pandas frames, as `tables.files.read_table` takes them. The pool
-            may also be a folder or a glob of such files of one kind. Then they stay where they are, and so does a
-            single file of more than a million rows. All others are copied into `dir`.
+            CSV, Parquet or Arrow files, folders or globs of such files of one kind, or Polars or pandas frames. The
+            files of a pool stay where they are if they are several, or one with more than 200,000 rows. All others are
+            copied into `dir`. Of a log of more rows, some are kept (`tables.log_files`).
         label, propensity, id : str
             Columns. `label` and `propensity` are in the log; without `propensity`, they are estimated. `id` is in the
             pool, and so may propensities be: the log's decision, had the row been in the log. They are used in weights.

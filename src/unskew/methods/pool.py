@@ -67,7 +67,7 @@ class PoolMethod(Method):
     rounds_: list[PoolRound]
     _asked: Ints
     _pool_q0: Floats | None
-    _read_off: Policy | None
+    _rule: Policy | None
     _looked_at: list[Any]
 
     def __init__(
@@ -159,7 +159,9 @@ class PoolMethod(Method):
     def start_checked(self, log: LoggedData, pool: Pool, q0: Floats | Policy | None = None) -> None:
         """`start` for a log and a pool that have already been checked; `q0` may be a rule for the pool's rows."""
         rule, values = (q0, None) if callable(q0) else (None, q0)
-        self._begin(log, pool_=pool, _pool_q0=values, _asked=np.zeros(0, dtype=np.int64), _read_off=rule)
+        if q0 is None:
+            rule = read_off(log)
+        self._begin(log, pool_=pool, _pool_q0=values, _asked=np.zeros(0, dtype=np.int64), _rule=rule)
 
     @property
     def left(self) -> int:
@@ -359,11 +361,10 @@ class PoolMethod(Method):
 
     def q0_at(self, positions: Ints, X: Rows) -> Floats:
         """Logging propensities of rows of the pool: as given, or predicted from the log's propensities."""
-        if self._pool_q0 is not None:
-            return np.asarray(self._pool_q0[positions])
-        if self._read_off is None:
-            self._read_off = read_off(self.log_)
-        return self._read_off(X)
+        if self._rule is not None:
+            return self._rule(X)
+        assert self._pool_q0 is not None, "a pool has propensities or a rule for them"
+        return np.asarray(self._pool_q0[positions])
 
     def _round(self, positions: Ints, X: Rows, p: Floats, rest: int, spread: float) -> PoolRound:
         """A round of chosen rows followed by drawn ones, whose chances are p."""

@@ -25,6 +25,9 @@ DIRECTIONS, PRODUCTS = 47, 11_000
 """Directions of the posterior that are kept: at least the first number, and as many as take the second number of
 products a row. So up to 104 features nothing is left out."""
 
+LINE = 64
+"""The bytes of a cache line."""
+
 
 class Screen:
     """The log-odds of rows and what their labels would settle, for blocks of rows that may come in any order and size.
@@ -77,10 +80,9 @@ class Screen:
             total = votes(X, self._trees)
             trees = len(self._trees[0]) - 1
         coordinates, features = self._products[1].shape
-        F = np.zeros(features * _look.ROWS, dtype=np.float32)
+        F, u = (_room(rows * _look.ROWS) for rows in (features, coordinates))
         F[: _look.ROWS] = 1.0
-        u, sums = np.empty(coordinates * _look.ROWS, dtype=np.float32), np.empty((2, _look.ROWS))
-        scratch = (F, u, *sums)
+        scratch = (F, u, *np.empty((2, _look.ROWS)))
         _look.gauge(X, self._recipe, *self._products, *self._sketch, trees, total, scratch, log_odds, score)
         return log_odds, score
 
@@ -111,13 +113,13 @@ def _sketch(U: Floats, M: Floats) -> tuple[Floats, Floats, Floats]:
 def _padded(recipe: Recipe, rows: Floats) -> tuple[Any, Any]:
     """What makes angles of columns, and what makes margin and coordinates of all features, as the loops want them.
 
-    That is with an even number of rows, and a multiple of four columns, in single precision.
+    That is with a multiple of four rows, and an even number of columns, in single precision.
     """
     linear, frequencies = recipe.directions.shape
-    plain, angles = _up(1 + linear, 4), _up(frequencies, 4)
+    plain, angles = _up(1 + linear, 2), _up(frequencies, 4)
     turns = np.zeros((angles, plain), dtype=np.float32)
     turns[:frequencies, 1 : 1 + linear] = recipe.directions.T
-    sketch = np.zeros((_up(len(rows), 2), plain + 2 * angles), dtype=np.float32)
+    sketch = np.zeros((_up(len(rows), 4), plain + 2 * angles), dtype=np.float32)
     here, half = sketch[: len(rows)], 1 + linear + frequencies
     here[:, 0] = rows[:, 0]
     here[:, 1 : 1 + linear] = rows[:, 1 : 1 + linear] / np.sqrt(linear)
@@ -125,6 +127,13 @@ def _padded(recipe: Recipe, rows: Floats) -> tuple[Any, Any]:
         here[:, plain : plain + frequencies] = rows[:, 1 + linear : half] / np.sqrt(frequencies)
         here[:, plain + angles : plain + angles + frequencies] = rows[:, half:] / np.sqrt(frequencies)
     return turns, sketch
+
+
+def _room(n: int) -> Any:
+    """That many zeros in single precision, from the start of a cache line on: loops are slower across lines."""
+    zeros = np.zeros(n + LINE // 4, dtype=np.float32)
+    first = -zeros.ctypes.data % LINE // 4
+    return zeros[first : first + n]
 
 
 def _up(n: int, step: int) -> int:

@@ -104,11 +104,11 @@ class FilePool(Pool):
         return rows
 
     def scan(self, visit: Callable[[Block], T], merge: Merge[T]) -> T:
-        return self.scan_frames(partial(_in_blocks, self.encode, visit, merge), merge)
+        return self.scan_frames(partial(_visit_features, self.encode, visit), merge)
 
     def scan_frames(self, visit: Callable[[Ints, Keys, pl.DataFrame], T], merge: Merge[T]) -> T:
         """Look at every row once, before it is turned into features: `visit` takes places, keys and plain rows."""
-        return self.scan_stretches(partial(_visit_frame, self._reading, self.id, visit), merge)
+        return self.scan_stretches(partial(_visit_frames, self._reading, self.id, visit, merge), merge)
 
     def scan_ids(self, visit: Callable[[Ints, pl.Series], T], merge: Merge[T]) -> T:
         """Look at every id once: `visit` takes places and ids as text, null where there is none. Only ids are read."""
@@ -138,24 +138,22 @@ class FilePool(Pool):
             most = np.inf
 
 
-def _visit_frame(
-    reading: Reading, id: str | None, visit: Callable[[Ints, Keys, pl.DataFrame], T], stretch: Stretch
+def _visit_frames(
+    reading: Reading, id: str | None, visit: Callable[[Ints, Keys, pl.DataFrame], T], merge: Merge[T], stretch: Stretch
 ) -> T:
+    """What `visit` makes of a stretch. Its values are read together, but become plain rows a block at a time."""
     raw = stretch.raw(reading.columns)
     keys = stretch.places.astype(np.uint64) if id is None else keys_of(raw[id])
-    return visit(stretch.places, keys, reading.frame(stretch, raw))
+    cuts = [slice(start, start + BLOCK) for start in range(0, len(keys), BLOCK)]
+    return reduce(merge, (visit(stretch.places[cut], keys[cut], reading.frame(stretch, raw[cut])) for cut in cuts))
 
 
 def _visit_ids(id: str, visit: Callable[[Ints, pl.Series], T], stretch: Stretch) -> T:
     return visit(stretch.places, bare(stretch.raw([id])[id]))
 
 
-def _in_blocks(
-    encode: Encode, visit: Callable[[Block], T], merge: Merge[T], places: Ints, keys: Keys, frame: pl.DataFrame
-) -> T:
-    """What `visit` makes of rows that were read together. They are turned into features a block at a time."""
-    cuts = [slice(start, start + BLOCK) for start in range(0, len(places), BLOCK)]
-    return reduce(merge, (visit(Block(places[cut], keys[cut], encode(frame[cut]))) for cut in cuts))
+def _visit_features(encode: Encode, visit: Callable[[Block], T], places: Ints, keys: Keys, frame: pl.DataFrame) -> T:
+    return visit(Block(places, keys, encode(frame)))
 
 
 def _below(id: str | None, seed: int, most: float, stretch: Stretch) -> list[tuple[Floats, Keys, Ints]]:

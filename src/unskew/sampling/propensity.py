@@ -14,11 +14,9 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -212,6 +210,9 @@ class TreePolicy:
 
 
 def _default(n_features: int, seed: int) -> list[Any]:
+    from sklearn.ensemble import HistGradientBoostingClassifier  # most commands need none of these, and it takes long
+    from sklearn.neural_network import MLPClassifier
+
     wide = n_features > WIDE
 
     def scaled(model: Any) -> Any:
@@ -228,6 +229,8 @@ def _default(n_features: int, seed: int) -> list[Any]:
 
 
 def _calibrated(models: list[Any], seed: int) -> Any:
+    from sklearn.ensemble import StackingClassifier
+
     return StackingClassifier(
         [(f"model_{j}", model) for j, model in enumerate(models)],
         final_estimator=make_pipeline(FunctionTransformer(_log_chances), LogisticRegression()),

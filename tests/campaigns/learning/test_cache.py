@@ -11,6 +11,7 @@ from campaign_folder import make, told
 from unskew.campaigns import Campaign
 from unskew.campaigns.learning import cache
 from unskew.campaigns.learning.cache import Cache, user_cache
+from unskew.methods import pool
 
 
 @pytest.fixture
@@ -147,3 +148,16 @@ def test_only_the_latest_models_are_kept(tables, tmp_path, own):
             campaign.tell(told(campaign.ask(2, by="ann")), by="ann")
             campaign.model()
     assert len(list(own.rglob("model-*.joblib"))) == cache.KEPT_MODELS
+
+
+def test_the_rule_for_propensities_is_fitted_once(labelled, monkeypatch):
+    """It takes as long as the other parts of a round together, and never changes."""
+
+    def again(log):
+        raise AssertionError("fitted again")
+
+    folder, _ = labelled
+    monkeypatch.setattr(pool, "read_off", again)
+    with Campaign.open(folder) as campaign:
+        campaign.tell(told(campaign.ask(2, by="ann")), by="ann")
+        assert len(campaign.ask(4, by="ann")) == 4

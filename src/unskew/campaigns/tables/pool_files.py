@@ -24,8 +24,9 @@ from unskew.pools.trying import try_files
 from unskew.rows import Rows
 from unskew.writing import put_text
 
-COPIED = 1_000_000
-"""One file of more rows than this stays where it is. A smaller one is copied into the campaign's folder."""
+COPIED = 200_000
+"""One file of more rows than this stays where it is, and is never read whole. A smaller one is copied into the
+campaign's folder."""
 
 
 def is_many(source: str | Path) -> bool:
@@ -37,8 +38,9 @@ def is_many(source: str | Path) -> bool:
         return False
 
 
-def files_that_stay(source: object) -> list[PoolFile] | None:
-    """The files of a pool that is a folder, a glob, a URL or one large file; None if it is to be copied."""
+def files_that_stay(source: object, most: int | None = None) -> list[PoolFile] | None:
+    """The files of a table that is a folder, a glob, a URL or one file of more than `most` rows; None for others."""
+    most = COPIED if most is None else most
     if not isinstance(source, str | Path):
         return None
     if is_many(source):
@@ -46,7 +48,7 @@ def files_that_stay(source: object) -> list[PoolFile] | None:
     if kind_of(str(source)) is None or not Path(source).is_file():
         return None
     text = separator_of(str(source)) is not None
-    if text and not _more_lines(Path(source), COPIED):
+    if text and not _more_lines(Path(source), most):
         return None
     try:
         files = find_files(source)
@@ -54,7 +56,7 @@ def files_that_stay(source: object) -> list[PoolFile] | None:
         if text:
             raise
         return None
-    return files if files[0].rows > COPIED else None
+    return files if files[0].rows > most else None
 
 
 def _more_lines(path: Path, most: int) -> bool:
@@ -142,15 +144,17 @@ class Trusted(AsInLog):
     """The same for rows that were checked before: numbers, of which there may be very many, are not checked again."""
 
     def __call__(self, raw: pl.DataFrame, path: str = "the pool", first: int = 0) -> pl.DataFrame:
-        log = self.log
+        log, kinds = self.log, raw.schema  # which takes long to make
         numbers = [name for name, kind in log.schema.items() if kind.is_numeric()]
-        numbers = [name for name in numbers if self.written or raw.schema[name].is_numeric()]
-        plain = [as_number(raw[name]) if self.written else raw[name].cast(pl.Float64) for name in numbers]
-        frame = raw.with_columns(column.fill_nan(None) for column in plain)
+        if self.written:
+            frame = raw.select(as_number(raw[name]).fill_nan(None) for name in numbers)
+        else:
+            numbers = [name for name in numbers if kinds[name].is_numeric()]
+            frame = raw.select(pl.col(numbers).cast(pl.Float64).fill_nan(None))
         others = [name for name in log.columns if name not in numbers]
         if others:
             read = AsInLog(log.select(others), self.label, self.propensity, self.id, self.written)
-            frame = frame.with_columns(read(raw, path, first))
+            frame = frame.hstack(read(raw, path, first))
         return frame.select(log.columns)
 
 
@@ -175,6 +179,18 @@ def check_files_of_pool(files: Sequence[PoolFile], reader: AsInLog, progress: Pr
     found: pl.DataFrame = pool.scan_stretches(partial(_checked, reader, kept), _first)
     check_ids(pool)
     return found
+
+
+def sample_of(
+    files: Sequence[PoolFile], reader: AsInLog, k: int, id: str | None = None, progress: Progress | None = None
+) -> tuple[pl.DataFrame, int]:
+    """An even sample of k rows of a pool that is not looked at otherwise, without `id`; and its number of rows."""
+    columns = [name for name in columns_of(files) if name != id]
+    check_columns(reader.log, columns, reader.label, reader.propensity, None)
+    pool = FilePool(files, reader, no_features, columns=[name for name in columns if name != reader.label])
+    pool.progress = progress
+    try_files(pool)
+    return pool.frame(pool.sample(k)), len(pool)
 
 
 def _checked(reader: AsInLog, columns: Sequence[str], stretch: Stretch) -> pl.DataFrame:

@@ -3,19 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unskew.errors import InputError, unknown
-from unskew.rows import Bools, Floats, Rows, as_rows, frame_rows, is_frame, take
+from unskew.rows import Bools, Floats, Rows, as_frame, as_rows, frame_rows, is_frame, take
 
 LEAST_PROPENSITY = 1e-12
 """A label that had a smaller chance would weigh more than all others ever made, and squares of its weight overflow."""
 
 NEARLY_ALL = 0.98
 """If at least this share of a log's rows has a label, the rows without one were left out of the file."""
+
+
+class Kept(NamedTuple):
+    """The numbers of rows with and without a label in a long log, of which only some rows are kept.
+
+    They are drawn at random from the labelled rows, and from those without a label, evenly from each kind.
+    """
+
+    labelled: int
+    unlabelled: int
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -40,6 +50,8 @@ class LoggedData:
         Whether `q0` was estimated from the log itself (`unskew.sampling.propensity`) rather than recorded.
     features : sequence of str, optional
         Names of the columns of X, for logs that were passed as frames: later frames are read by these names.
+    kept : Kept, optional
+        If these rows are a sample of a longer log: how many rows of each kind that has (`counts`, `chance`).
 
     Attributes
     ----------
@@ -61,6 +73,7 @@ class LoggedData:
     classes: NDArray[Any] = field(repr=False)
     q0_estimated: bool = False
     features: tuple[str, ...] | None = None
+    kept: Kept | None = None
 
     def __init__(
         self,
@@ -73,7 +86,9 @@ class LoggedData:
         floor: float | None = None,
         q0_estimated: bool = False,
         features: Sequence[str] | None = None,
+        kept: Kept | None = None,
     ) -> None:
+        X = as_frame(X)
         if is_frame(X):
             features = list(X.columns) if features is None else list(features)
             rows = frame_rows(X, features)
@@ -98,6 +113,7 @@ class LoggedData:
             ("X", rows), ("y", sign), ("z", revealed), ("classes", found),
             ("q0", propensities(q0, m, floor=floor, may_raise=True)),
             ("q0_estimated", q0_estimated), ("features", None if features is None else tuple(features)),
+            ("kept", _checked_kept(kept, revealed)),
         ):  # fmt: skip
             if isinstance(value, np.ndarray):
                 value = value.view()
@@ -152,6 +168,7 @@ class LoggedData:
 
     def rows_like(self, X: Any, *, name: str = "X") -> Rows:
         """Check further rows with the log's features: an array, sparse rows, or a frame with the log's columns."""
+        X = as_frame(X)
         if is_frame(X):
             rows = frame_rows(X, self.features if self.features is not None else list(X.columns), name=name)
         else:
@@ -165,8 +182,46 @@ class LoggedData:
 
     @property
     def m(self) -> int:
-        """The number of rows of the log, revealed or not."""
+        """The number of rows of the log, revealed or not; of a longer log, the number of those that were kept."""
         return int(self.X.shape[0])
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the whole log."""
+        return self.m if self.kept is None else sum(self.kept)
+
+    @property
+    def labelled(self) -> int:
+        """The number of labelled rows of the whole log."""
+        return int(self.z.sum()) if self.kept is None else self.kept.labelled
+
+    @property
+    def rate(self) -> float:
+        """The share of the labelled rows that were kept."""
+        return 1.0 if self.kept is None or not self.kept.labelled else float(self.z.sum()) / self.kept.labelled
+
+    @cached_property
+    def counts(self) -> Floats | None:
+        """The number of rows of the whole log that each row stands for; None if all were kept.
+
+        >>> log = LoggedData([[0.0], [1.0], [2.0]], y=[1, None, None], q0=0.1, classes=(0, 1), kept=Kept(3, 20))
+        >>> log.counts.tolist(), log.rows, log.chance.round(4).tolist()
+        ([3.0, 10.0, 10.0], 23, [0.0333, 0.0333, 0.0333])
+        """
+        return None if self.kept is None else counts_of(self.z, self.kept)
+
+    @property
+    def chance(self) -> Floats:
+        """How likely each row was to be revealed, and if the label was revealed to be kept."""
+        return self.q0 if self.kept is None else self.q0 * self.rate
+
+    @property
+    def chance_here(self) -> Floats:
+        """How likely each row was to be revealed, given that it is one of the rows kept."""
+        if self.counts is None:
+            return self.q0
+        other = (1.0 - self.q0) * float((~self.z).sum()) / max(self.kept.unlabelled if self.kept else 0, 1)
+        return np.asarray(self.chance / (self.chance + other))
 
     @property
     def only_labelled(self) -> bool:
@@ -178,7 +233,7 @@ class LoggedData:
         >>> granted.only_labelled, LoggedData(granted.X, y=[1, 1, 0], q0=1.0).only_labelled
         (True, False)
         """
-        return self.q0_estimated and nearly_all(self.z)
+        return self.q0_estimated and self.labelled >= NEARLY_ALL * self.rows
 
     @property
     def n_features(self) -> int:
@@ -206,6 +261,25 @@ class LoggedData:
 
     def __len__(self) -> int:
         return self.m
+
+
+def _checked_kept(kept: Kept | None, z: Bools) -> Kept | None:
+    """The numbers of rows of the whole log, if these rows can have been drawn from them."""
+    if kept is None:
+        return None
+    here = Kept(int(z.sum()), int((~z).sum()))
+    for name, whole, few in zip(Kept._fields, kept, here, strict=True):
+        if whole < few or (whole > 0) != (few > 0):
+            raise InputError(
+                f"kept.{name} must be the number of {name} rows of the whole log; got {whole} with {few} such rows "
+                "here. Count them in the whole log, and keep some of each kind."
+            )
+    return None if kept == here else Kept(int(kept.labelled), int(kept.unlabelled))
+
+
+def counts_of(z: Bools, kept: Kept) -> Floats:
+    """The number of rows of the whole log that each row stands for, given which of them have a label."""
+    return np.asarray(np.where(z, kept.labelled / max(z.sum(), 1), kept.unlabelled / max((~z).sum(), 1)))
 
 
 def propensities(

@@ -66,6 +66,12 @@ def arrow_frame(X: Any) -> Any:
         raise InputError(f"X must be a table of named columns: {error}. Rename, convert or drop the column.") from None
 
 
+def as_frame(X: Any) -> Any:
+    """The same, but columns that come through Arrow's interface as a Polars frame, so that they are read by name."""
+    frame = arrow_frame(X)
+    return X if frame is None else frame
+
+
 def frame_rows(frame: Any, names: Sequence[str], *, name: str = "X") -> Rows:
     """The columns of a frame with these names, in this order, as rows. They must hold numbers or booleans.
 

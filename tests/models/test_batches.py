@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from unskew.data import LoggedData
 from unskew.descent import CLOCKS, LOSSES
 from unskew.errors import InputError
 from unskew.models.bayes import BayesianLogistic
@@ -167,3 +168,11 @@ def test_memory_does_not_grow_with_the_number_of_batches():
     (few, size), (many, _) = peak(3), peak(30)
     assert many < few + size / 2
     assert many < 10 * size
+
+
+def test_a_log_and_a_stream_of_record_batches_are_read_by_name():
+    table = pa.table({"b": [0.0, 1.0, 2.0], "a": [5.0, 6.0, 7.0]})
+    log = LoggedData(table, y=[0, 1, None], q0=0.5)
+    assert log.features == ("b", "a") and log.X.tolist() == [[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]]
+    batch = pa.RecordBatch.from_pydict({"a": [8.0], "b": [3.0]})
+    assert log.rows_like(batch).tolist() == [[3.0, 8.0]]

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from unskew import LoggedData
 from unskew.errors import InputError
-from unskew.sampling import policies
+from unskew.sampling import policies, propensity
 from unskew.sampling.diagnostics import diagnose
 from unskew.sampling.propensity import estimate, estimated_log
 
@@ -304,3 +304,21 @@ def test_too_plain_a_model_is_not_always_caught():
     report = diagnose(log_of(X, z, z.mean()))
     assert report.one_inside and report.calibration_error < 1e-12
     assert log_ratio(z.mean(), q0) > 0.5
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.95])
+def test_models_of_a_long_log_are_fitted_to_some_of_its_rows(monkeypatch, share):
+    monkeypatch.setattr(propensity, "FITTED_ROWS", 1000)
+    m = 8000 if share > 0.1 else 60_000
+    X = np.random.default_rng(0).normal(size=(m, 3))
+    q0 = share * np.where(X[:, 0] > 0.0, 1.0, 0.5)
+    z = np.random.default_rng(1).random(m) < q0
+    signs = (X > 0.0).astype(float)
+    found = estimate(signs, z, model=PLAIN, random_state=0)
+    fitted = found.fold >= 0
+    few = min(500, z.sum(), (~z).sum())
+    assert fitted.sum() == 1000 and sorted((z[fitted].sum(), (~z)[fitted].sum())) == [few, 1000 - few]
+    assert log_ratio(found.q0, q0) < 0.15 and found.q0.mean() == pytest.approx(z.mean(), rel=0.1)
+    assert np.array_equal(found.Q0(signs[~fitted]), found.q0[~fitted])
+    again = estimate(signs, z, model=PLAIN, random_state=0)
+    assert np.array_equal(again.q0, found.q0) and pickle.loads(pickle.dumps(found.Q0))(signs[:5]).shape == (5,)

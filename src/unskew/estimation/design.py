@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.estimation.counts import checked_counts, mean_of
 from unskew.rows import Bools, Floats, Ints
@@ -60,17 +61,32 @@ class Revealed(NamedTuple):
 
     z: Bools
     q: Floats
+    counts: Floats | None = None
+    """The number of rows that each row stands for. Then q is the chance that a row is labelled and is here, so that a
+    labelled row that is not here is like one without a label, and the labelled rows are as they are."""
+
+    @property
+    def n(self) -> float:
+        """The number of all rows."""
+        return len(self.q) if self.counts is None else float(self.counts.sum())
 
     def anticipated(self, expected: Floats) -> float:
         """The variance that is expected of it, from the expected squares of x; infinite if no row is labelled."""
-        return float((expected / self.q).sum()) / len(self.q) ** 2 if self.z.any() else math.inf
+        return self._total(expected / self.q) / self.n**2 if self.z.any() else math.inf
 
     def moments(self, x: Floats, expected: Expected) -> Moments:
         """The larger of the variance that the labels show and the one that is expected, with its third cumulant."""
-        n, terms = len(x), self.z / self.q * x
-        terms = terms - terms.mean()
-        shown = Moments(float(terms @ terms) / (n * max(n - 1, 1)), float((terms**3).sum()) / n**3)
-        return max(shown, Moments(self.anticipated(expected.square), float((expected.cube / self.q**2).sum()) / n**3))
+        n, terms = self.n, self.z / self.q * x
+        mean = terms.mean() if self.counts is None else terms.sum() / n
+        others = 0.0 if self.counts is None else n - len(x)  # rows that are not here, where the term is 0
+        terms = terms - mean
+        square, cube = float(terms @ terms) + others * mean**2, float((terms**3).sum()) - others * mean**3
+        shown = Moments(square / (n * max(n - 1, 1)), cube / n**3)
+        return max(shown, Moments(self.anticipated(expected.square), self._total(expected.cube / self.q**2) / n**3))
+
+    def _total(self, x: Floats) -> float:
+        """The sum of x over all rows."""
+        return float(x.sum()) if self.counts is None else float((self.counts * x).sum())
 
 
 class StandIn(NamedTuple):
@@ -119,6 +135,16 @@ class Design:
     rounds: tuple[Picked, ...] = ()
     counts: Floats | None = field(default=None, kw_only=True)
     """The number of rows of the pool that each held row stands for. None: all n rows are held."""
+    log_counts: Floats | None = field(default=None, kw_only=True)
+    """The number of rows of the log that each of its rows stands for, if only some of a long log are kept. Then q0 is
+    the chance that a row was revealed and is kept (`LoggedData.chance`)."""
+
+    @classmethod
+    def of(
+        cls, log: LoggedData, n: int = 0, rounds: tuple[Picked, ...] = (), *, counts: Floats | None = None
+    ) -> "Design":
+        """The design of a log, and of a pool of n rows."""
+        return cls(log.z, log.chance, n, rounds, counts=counts, log_counts=log.counts)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "z", np.asarray(self.z, dtype=bool))
@@ -132,6 +158,11 @@ class Design:
             raise InputError("a pool row can be labelled once; got a position twice. Use positions in the whole pool.")
         if self.counts is not None:
             object.__setattr__(self, "counts", checked_counts(self.counts, self.n))
+        if self.log_counts is not None and self.log_counts.shape != self.z.shape:
+            raise InputError(
+                f"log_counts must have one value per row of the log; got shape {self.log_counts.shape} for {self.m} "
+                "rows. Align them."
+            )
         if len(asked) and not 0 <= asked.min() <= asked.max() < self.held:
             raise InputError(f"positions must be in 0 to {self.held - 1}; got {asked.min()} to {asked.max()}. Check n.")
         if self.counts is not None and (many := asked[self.counts[asked] != 1.0]).size:
@@ -152,11 +183,14 @@ class Design:
     @cached_property
     def all_counts(self) -> Floats | None:
         """The number of rows that each row of log and pool stands for; None if every row is held."""
-        return None if self.counts is None else np.concatenate([np.ones(self.m), self.counts])
+        if self.counts is None and self.log_counts is None:
+            return None
+        log = np.ones(self.m) if self.log_counts is None else self.log_counts
+        return np.concatenate([log, np.ones(self.n) if self.counts is None else self.counts])
 
     @property
     def log(self) -> Revealed:
-        return Revealed(self.z, self.q0)
+        return Revealed(self.z, self.q0, self.log_counts)
 
     @cached_property
     def labelled(self) -> Bools:

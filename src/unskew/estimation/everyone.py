@@ -211,7 +211,9 @@ class Everyone:
         >>> [round(everyone.costs_for(recall).threshold, 2) for recall in (0.5, 0.85, 0.95)]
         [0.73, 0.5, 0.27]
         """
-        margin, counts = self.margin[self.design.m :] if self.design.n else self.margin, self.design.counts
+        of_pool = self.design.n > 0
+        margin = self.margin[self.design.m :] if of_pool else self.margin
+        counts = self.design.counts if of_pool else self.design.log_counts
         order = np.argsort(margin, kind="stable")[::-1]
         margin = margin[order]
         found = np.cumsum(self.calibration.positive(margin) * (1.0 if counts is None else counts[order]))

@@ -327,5 +327,5 @@ def _worth(sample: Sample, slopes: Slopes, c: tuple[float, float], variance: flo
     rows = sample.p * slopes.plus + (1.0 - sample.p) * slopes.minus
     one = mean_of(sample.doubt * delta**2, design.all_counts) + variance_of(rows, design.all_counts)
     of_labels = variance - sample.spread(slopes, c).rows
-    most = float(design.m + design.n)
+    most = float(design.log.n + design.n)
     return min(one / of_labels, most) if of_labels > 0.0 else most

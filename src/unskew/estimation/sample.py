@@ -56,7 +56,8 @@ class Sample:
         rows = np.repeat([float(c[0] > 0.0), float(c[1] > 0.0)], [m, held]) if sum(c) else np.ones(m + held)
         rows = rows if counts is None else rows * counts
         each = rows / rows.sum()
-        correction = np.concatenate([c[0] / max(m, 1) * self.importance, c[1] * self.pool_weights]) * self.residual
+        of_log = c[0] / max(self.design.log.n, 1) * self.importance
+        correction = np.concatenate([of_log, c[1] * self.pool_weights]) * self.residual
         return Masses(each * self.p + correction, each * (1.0 - self.p) - correction)
 
     def anticipated(self, slopes: Slopes) -> tuple[float, float]:
@@ -83,8 +84,10 @@ class Sample:
                 draw = max(draw, Moments(self.anticipated(slopes)[1], draw.third))
         rows = self.p * slopes.plus + (1.0 - self.p) * slopes.minus
         used, counts = np.s_[0 if c[0] else m : None if c[1] else m], design.all_counts
-        many = max((m if c[0] else 0) + (design.n if c[1] else 0), 1)
+        many = max((design.log.n if c[0] else 0) + (design.n if c[1] else 0), 1)
         between = variance_of(rows[used], None if counts is None else counts[used]) / many
+        if c[0]:
+            between += variance_of_total(rows[:m], design.log_counts) / many**2
         if c[1]:
             between += variance_of_total(rows[m:], design.counts) / many**2
         return Spread(log, draw, between + c[1] ** 2 * self.of_rows(slopes))
@@ -98,4 +101,4 @@ class Sample:
         """What the labels of log and draw add to the value by themselves."""
         m, delta = self.design.m, slopes.plus - slopes.minus
         x = delta * self.residual
-        return float(self.importance @ x[:m]) / max(m, 1), float(self.pool_weights @ x[m:])
+        return float(self.importance @ x[:m]) / max(self.design.log.n, 1), float(self.pool_weights @ x[m:])

@@ -31,7 +31,7 @@ class Held(NamedTuple):
     def design(self, log: LoggedData, rounds: tuple[Picked, ...]) -> Design:
         """How the labels of log and pool came about; `rounds` know the rows by their places in the pool."""
         mapped = tuple(r._replace(chosen=self.at(r.chosen), drawn=self.at(r.drawn)) for r in rounds)
-        return Design(log.z, log.q0, self.n, mapped, counts=self.counts)
+        return Design.of(log, self.n, mapped, counts=self.counts)
 
 
 def hold(pool: Pool, labelled: Ints, X: Rows, most: int | None) -> Held:

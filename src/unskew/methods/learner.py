@@ -99,8 +99,8 @@ class Learner(Method):
 
     def weights(self, known: Learned) -> Floats:
         """The weight of each label: rows that log and rounds have covered thinly count more."""
-        logged = int(np.count_nonzero(self.log_.z))
-        return weights.thinness(self.log_.q0, known.q0[:logged], known.q0[logged:])
+        log, logged = self.log_, int(np.count_nonzero(self.log_.z))
+        return weights.thinness(log.q0, known.q0[:logged], known.q0[logged:], counts=log.counts, rate=log.rate)
 
     @property
     def model_(self) -> Any:

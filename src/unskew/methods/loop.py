@@ -234,14 +234,14 @@ class Method(ABC):
         self._check_started("report")
         return (
             f"{type(self).__name__}: {self.labels_} labels bought in {len(self.rounds_)} rounds, after a log of "
-            f"{self.log_.m} rows with {np.count_nonzero(self.log_.z)} labels; q0 {self._origin()}"
+            f"{self.log_.rows} rows with {self.log_.labelled} labels; q0 {self._origin()}"
         )
 
     def _repr_html_(self) -> str:
         facts = {"method": type(self).__name__, "works on": f"a {self.works_on}"}
         if hasattr(self, "log_"):
             facts |= {
-                "log": f"{self.log_.m} rows, {np.count_nonzero(self.log_.z)} labels",
+                "log": f"{self.log_.rows} rows, {self.log_.labelled} labels",
                 "propensities": self._origin(),
                 "labels bought": f"{self.labels_} in {len(self.rounds_)} rounds",
                 "open round": "none" if self.pending is None else "waiting for labels",

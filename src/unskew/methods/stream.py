@@ -85,6 +85,10 @@ class StreamMethod(Method):
 
     def start_checked(self, log: LoggedData, n: int) -> None:
         """`start` for a log that is already `LoggedData`."""
+        if log.kept is not None:
+            raise InputError(
+                f"methods on a stream need every row of the log; got {log.m:,} of {log.rows:,}. Use Unskew with a pool."
+            )
         if n < 1:
             raise InputError(f"n must be at least 1 stream row; got {n}. Pass the length of the stream.")
         self._begin(log, n_=n)

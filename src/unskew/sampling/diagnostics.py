@@ -113,32 +113,42 @@ def diagnose(log: LoggedData) -> Diagnostics:
     >>> diagnose(log).one_inside, len(diagnose(log).bins)
     (True, 10)
     """
-    q0 = log.q0
-    mean = float((log.z / q0).mean())
-    half = 1.96 * math.sqrt(float(((1.0 - q0) / q0).sum())) / log.m
+    q0, m = log.q0, log.rows
+    h = np.ones(log.m) if log.counts is None else log.counts
+    mean = float((h * log.z / q0).sum()) / m
+    half = 1.96 * math.sqrt(float((h * (1.0 - log.chance) / log.chance).sum())) / m
     edges = np.unique(np.quantile(q0, np.arange(1, BINS) / BINS))
     _, which = np.unique(np.searchsorted(edges, q0, side="right"), return_inverse=True)
-    rows = np.bincount(which)
-    gap = np.abs(np.bincount(which, q0 - log.z))
-    noise = np.sqrt(2.0 / math.pi * np.bincount(which, q0 * (1.0 - q0)))  # E|gap| of a normal gap
+    rows = np.bincount(which, h)
+    gap = np.abs(np.bincount(which, h * (q0 - log.z)))
+    # A row stands for others only by chance, so its square counts as often as it stands for others.
+    squares = h * q0 * (1.0 - q0) * (_each(log, True) * (1.0 - q0) + _each(log, False) * q0)
+    noise = np.sqrt(2.0 / math.pi * np.bincount(which, squares))  # E|gap| of a normal gap
     return Diagnostics(
-        m=log.m,
-        revealed=int(log.z.sum()),
+        m=m,
+        revealed=log.labelled,
         q0_estimated=log.q0_estimated,
         least_q0=float(q0.min()),
-        at_least_q0=int((q0 == q0.min()).sum()),
-        below_0_01=float((q0 < 0.01).mean()),
-        below_0_05=float((q0 < 0.05).mean()),
-        effective_labels=weights.effective_sample_size(weights.importance(log.revealed_q0)),
+        at_least_q0=round(float(h[q0 == q0.min()].sum())),
+        below_0_01=float(h[q0 < 0.01].sum()) / m,
+        below_0_05=float(h[q0 < 0.05].sum()) / m,
+        effective_labels=weights.effective_sample_size(weights.importance(log.revealed_q0)) / log.rate,
         mean_weight=mean,
         interval=(mean - half, mean + half),
         bins=tuple(
-            Bin(int(n), float(q), float(r))
-            for n, q, r in zip(rows, np.bincount(which, q0) / rows, np.bincount(which, log.z) / rows, strict=True)
+            Bin(round(n), float(q), float(r))
+            for n, q, r in zip(
+                rows, np.bincount(which, h * q0) / rows, np.bincount(which, h * log.z) / rows, strict=True
+            )
         ),
-        calibration_error=float(gap.sum() / log.m),
-        calibration_error_by_chance=float(noise.sum() / log.m),
+        calibration_error=float(gap.sum() / m),
+        calibration_error_by_chance=float(noise.sum() / m),
     )
+
+
+def _each(log: LoggedData, z: bool) -> float:
+    """The number of rows of the whole log that a row with a label, or without one, stands for."""
+    return 1.0 if log.counts is None else float(log.counts[log.z == z].max(initial=1.0))
 
 
 def balance(log: LoggedData) -> float:
@@ -159,7 +169,7 @@ def balance(log: LoggedData) -> float:
     """
     rng = np.random.default_rng(0)
     rows = np.arange(log.m) if log.m <= MOST_ROWS else rng.choice(log.m, MOST_ROWS, replace=False)
-    q0, X = log.q0[rows], take(log.X, rows)
+    q0, X = log.chance_here[rows], take(log.X, rows)
     if X.shape[1] > COLUMNS:
         X = X @ rng.choice([-1.0, 1.0], (X.shape[1], COLUMNS))
     return _score_test(np.column_stack((np.log(q0), X if isinstance(X, np.ndarray) else X.toarray())), log.z[rows], q0)
@@ -181,7 +191,7 @@ def balance_of_doubt(log: LoggedData, margin: Floats) -> float:
     """
     p = expit(margin)
     H = np.column_stack((p, np.minimum(p, 1.0 - p)))
-    return _score_test(H[:, H.std(axis=0) > TELLS], log.z, log.q0)
+    return _score_test(H[:, H.std(axis=0) > TELLS], log.z, log.chance_here)
 
 
 def _score_test(H: Floats, z: Bools, q0: Floats) -> float:

@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardSca
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from unskew.data import LoggedData, propensities, reveal_bits
+from unskew.data import LEAST_PROPENSITY, Kept, LoggedData, counts_of, propensities, reveal_bits
 from unskew.errors import InputError
 from unskew.rows import Bools, Floats, Ints, Rows, as_rows, keys, take
 from unskew.sampling.policies import FLOOR, Identical, Policy
@@ -32,6 +32,10 @@ LEAST_OF_A_KIND = 10
 
 TREE_ROWS = 20_000
 """From a longer log, this number of rows is drawn at random to fit the tree of `read_off`."""
+
+FITTED_ROWS = 20_000
+"""The most rows that models are fitted to, half of them revealed if there are so many. Of a longer log, they are drawn
+at random."""
 
 WIDE = 300
 """Rows with more columns than this stay sparse if they are sparse, and no trees are fitted to them."""
@@ -51,7 +55,7 @@ class EstimatedPropensities:
     raised : int
         The number of the m rows that were below `floor` and raised to it.
     fold : array of length m
-        The fold in which each row was held out.
+        The fold in which each row was held out; -1 for rows of a long log to which no model was fitted.
     """
 
     q0: Floats
@@ -82,6 +86,19 @@ class FoldMean:
         return propensities(p, rows.shape[0], floor=self.floor)
 
 
+@dataclass(frozen=True, eq=False)
+class OfWholeLog:
+    """Q0(x) in a long log, from the propensities among some of its rows (`of_whole_log`)."""
+
+    among: Policy
+    z: Bools
+    whole: Kept
+    floor: float
+
+    def __call__(self, X: Rows) -> Floats:
+        return propensities(of_whole_log(self.among(X), self.z, self.whole), X.shape[0], floor=self.floor)
+
+
 def estimate(
     X: ArrayLike | Any,
     z: ArrayLike,
@@ -108,6 +125,10 @@ def estimate(
     If at least nine rows in ten are distinct, equal rows are treated as copies and share a fold. Otherwise equal rows
     are common because there are only a few discrete features, and they are spread over the folds. Folds run in
     parallel inside `with joblib.parallel_config(n_jobs=...)`.
+
+    To more than 20,000 rows models are not fitted: of a longer log, 10,000 revealed rows and 10,000 others are drawn at
+    random, or more of one kind if there are fewer of the other. Their odds are corrected (`of_whole_log`), and the
+    other rows get Q0, since no model saw them.
 
     Parameters
     ----------
@@ -144,6 +165,8 @@ def estimate(
     if revealed.all():
         return EstimatedPropensities(certain, Identical(1.0), floor, 0, np.zeros(m, dtype=np.int64))
     rng = np.random.default_rng(random_state)
+    if m > FITTED_ROWS:
+        return _from_some(rows, revealed, rng, folds=folds, floor=floor, model=model)
     fold = _folds(copies(rows), revealed, folds, rng)
     seed = int(rng.integers(2**31))
     calibrated = _calibrated(_default(rows.shape[1], seed) if model is None else [model], seed)
@@ -157,6 +180,22 @@ def estimate(
     return EstimatedPropensities(propensities(p, m, floor=floor), Q0, floor, int((p < floor).sum()), fold)
 
 
+def _from_some(X: Rows, z: Bools, rng: np.random.Generator, *, floor: float, **how: Any) -> EstimatedPropensities:
+    """`estimate` for a long log, from some of its rows."""
+    m, kinds = len(z), (np.flatnonzero(z), np.flatnonzero(~z))
+    few = min(FITTED_ROWS // 2, *map(len, kinds))
+    sizes = (few, FITTED_ROWS - few) if len(kinds[0]) < len(kinds[1]) else (FITTED_ROWS - few, few)
+    drawn = np.sort(np.concatenate([rng.choice(kind, size, False) for kind, size in zip(kinds, sizes, strict=True)]))
+    found = estimate(take(X, drawn), z[drawn], floor=LEAST_PROPENSITY, random_state=rng, **how)
+    Q0 = OfWholeLog(found.Q0, z[drawn], Kept(*map(len, kinds)), floor)
+    others = np.ones(m, dtype=bool)
+    others[drawn] = False
+    p, fold = np.empty(m), np.full(m, -1)
+    p[drawn], fold[drawn] = of_whole_log(found.q0, Q0.z, Q0.whole), found.fold
+    p[others] = of_whole_log(found.Q0(take(X, others)), Q0.z, Q0.whole)
+    return EstimatedPropensities(propensities(p, m, floor=floor), Q0, floor, int((p < floor).sum()), fold)
+
+
 def estimated_log(
     X: ArrayLike | Any,
     y: Sequence[Any] | NDArray[Any],
@@ -167,6 +206,7 @@ def estimated_log(
     floor: float = FLOOR,
     model: Any = None,
     random_state: int | np.random.Generator | None = None,
+    kept: Kept | None = None,
 ) -> tuple[LoggedData, EstimatedPropensities]:
     """The log with estimated propensities, and the estimate itself, whose Q0 can be applied to other rows.
 
@@ -177,9 +217,25 @@ def estimated_log(
     >>> log.q0_estimated, bool((log.q0 == found.q0).all())
     (True, True)
     """
-    bare = LoggedData(X, y, z, classes=classes)
+    bare = LoggedData(X, y, z, classes=classes, kept=kept)
     found = estimate(bare.X, bare.z, folds=folds, floor=floor, model=model, random_state=random_state)
-    return LoggedData(bare.X, y, bare.z, found.q0, classes=bare.classes, q0_estimated=True), found
+    q0 = of_whole_log(found.q0, bare.z, bare.kept)
+    return LoggedData(bare.X, y, bare.z, q0, classes=bare.classes, q0_estimated=True, kept=bare.kept), found
+
+
+def of_whole_log(q: Floats, z: Bools, kept: Kept | None) -> Floats:
+    """Propensities in a long log, from the propensities among those of its rows that were kept.
+
+    Among the kept rows, the odds of a label are larger by the share of the labelled rows that were kept, divided by
+    that of the others. So they are divided by it again. This holds whatever the rows are like (Prentice and Pyke 1979).
+
+    >>> of_whole_log(np.array([0.5]), np.array([True, False]), Kept(1, 99)).tolist()
+    [0.01]
+    """
+    if kept is None:
+        return q
+    labelled, other = (np.asarray(counts_of(z, kept)[z == bit][:1]) for bit in (True, False))
+    return np.asarray(q * labelled / (q * labelled + (1.0 - q) * other)) if len(labelled) and len(other) else q
 
 
 def read_off(log: LoggedData) -> Policy:

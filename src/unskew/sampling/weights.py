@@ -114,7 +114,9 @@ def largest(m: float, n: float, xi: float) -> float:
     return (m + n) / least
 
 
-def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
+def thinness(
+    q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike, *, counts: Floats | None = None, rate: float = 1.0
+) -> Floats:
     """Mixture weights over the log and all bought rows, tempered by a fourth root and scaled to mean 1.
 
     ::
@@ -133,6 +135,8 @@ def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
         Propensities of all rows of the log.
     revealed, bought : array
         Propensities of the log's labelled rows and of the bought rows, in the order of the weights.
+    counts, rate : optional
+        For a log of which some rows are kept, how many rows each stands for, and which share of the labels was kept.
 
     Examples
     --------
@@ -148,10 +152,11 @@ def thinness(q0: ArrayLike, revealed: ArrayLike, bought: ArrayLike) -> Floats:
     revealed, bought = (np.clip(q, log.min(), log.max()) for q in (revealed, bought))  # into a bin that holds log rows
     each = np.concatenate((revealed, bought))
     edges = np.unique(np.quantile(log, np.arange(1, BINS) / BINS, method="nearest"))
-    share = np.bincount(np.digitize(log, edges), minlength=len(edges) + 1) / len(log)
+    rows = len(log) if counts is None else float(counts.sum())
+    share = np.bincount(np.digitize(log, edges), counts, minlength=len(edges) + 1) / rows
     number = np.bincount(np.digitize(bought, edges), minlength=len(edges) + 1)
-    rate = number / np.maximum(share, 1.0 / len(log))
-    return normalise((len(log) * each + rate[np.digitize(each, edges)]) ** -0.25)
+    bought_at = number / np.maximum(share, 1.0 / len(log))
+    return normalise((rows * rate * each + bought_at[np.digitize(each, edges)]) ** -0.25)
 
 
 def _never_revealed(q: Floats, what: str) -> InputError:

@@ -19,8 +19,9 @@ from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.ledger.store import Ledger
 from unskew.campaigns.tables.encoding import schema_of
-from unskew.campaigns.tables.files import check_log, check_pool, feature_columns, kinds, read_table
+from unskew.campaigns.tables.files import check_pool, feature_columns, kinds, read_table
 from unskew.campaigns.tables.frames import put_frame
+from unskew.campaigns.tables.log_files import read_log
 from unskew.campaigns.tables.pool_files import AsInLog, check_files_of_pool, files_that_stay, write_list
 from unskew.errors import InputError
 from unskew.estimation.aims import Aim
@@ -70,10 +71,8 @@ def create(
         raise InputError(f"seed must be at least 0; got {seed}. Choose another.")
     if id in PREDICTED:
         raise InputError(f"ids may not be in a column {id!r}: predictions have one of that name. Rename it.")
-    log_frame = read_table(log, text=[] if id is None else [id], name="the log")
-    pair = check_log(
-        log_frame, label, propensity, None if id is None or id not in log_frame.columns else id, classes=classes
-    )
+    read = read_log(log, label, propensity, id, classes=classes, progress=progress)
+    log_frame = read.frame
     files = files_that_stay(pool)
     if files is None:
         # The log decides what a column holds: the few rows of a pool may look like something else.
@@ -105,10 +104,12 @@ def create(
             label=label,
             propensity=propensity,
             id=id,
-            classes=tuple(pair),
+            classes=tuple(read.classes),
             kinds={name: holds[name] for name in features if log_frame[name].n_unique() > 1},
             types=_shown_types(pool_frame, label, propensity),
-            log_rows=log_frame.height,
+            log_rows=read.rows,
+            log_kept=0 if read.kept is None else log_frame.height,
+            log_labelled=sum(read.labels.values()),
             log_sha256=digest(folder.log),
             pool_rows=pool_frame.height if files is None else sum(file.rows for file in files),
             pool_sha256=digest(folder.pool if files is None else folder.pool_files),

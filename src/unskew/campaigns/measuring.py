@@ -10,7 +10,7 @@ from scipy.special import logit
 
 from unskew.campaigns.audit.rule_text import rule_of
 from unskew.campaigns.audit.rules import Condition, Rule
-from unskew.campaigns.learning.fitting import Fitting
+from unskew.campaigns.learning.fitting import Fitting, design_of
 from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.tables.encoding import MISSING, plain_column
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, TooFewRows, unknown
@@ -116,8 +116,8 @@ class Measuring:
 
     def share(self, where: str | Rule) -> float:
         """The share of all rows of log and pool that a rule is about."""
-        group = self.group(where)
-        return mean_of(group, self.fitting.everyone(self.asked).design.all_counts if self.fitting.sampled else None)
+        design = design_of(self.fitting.method(self.asked.answered), self.asked, whole=not self.fitting.sampled)
+        return mean_of(self.group(where), design.all_counts)
 
     def _log_odds(self, against: Any, costs: Costs | None) -> Floats:
         """Another model's log-odds for all rows: by a column, of an earlier model, or of a classifier.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unskew.cli.campaign import Overwrite, say_next
+from unskew.cli.campaign import Cluster, Overwrite, engine, say_next
 from unskew.cli.progress import waiting
 from unskew.estimation.sentences import percent
 from unskew.writing import Output, page_of
@@ -21,18 +21,25 @@ NARROW = 60
 
 
 def audit(
-    log: Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv or .parquet file with a row for everyone.")],
+    log: Annotated[
+        str,
+        typer.Argument(
+            metavar="LOG", help="A row for everyone: a .csv, .csv.gz, .tsv or .parquet file, or a folder of the last."
+        ),
+    ],
     label: Annotated[str, typer.Option(help="The column with the label, empty where it is unknown.")],
     propensity: Annotated[
         str | None, typer.Option(help="The column with each row's chance of a label. Default: it is estimated.")
     ] = None,
     id: Annotated[str | None, typer.Option(help="The column with each row's id.")] = None,
     pool: Annotated[
-        Path | None, typer.Option(help="A sample of everyone, for a log in which every row has a label.")
+        str | None,
+        typer.Option(metavar="PATH", help="A sample of everyone, for a log in which every row has a label."),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write the audit as a page, with a picture.")] = None,
     overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
+    cluster: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """How skewed is a log? Errors for everyone, and its blind spots.
@@ -44,23 +51,25 @@ def audit(
     from unskew.campaigns.audit.log_audit import audit_log
 
     output = None if html is None else Output(html, COMMAND, page_of(COMMAND), overwrite, (".html", ".htm"))
-    with waiting("examining the log"):
-        found = audit_log(log, label, propensity, id, pool=pool, seed=seed)
-    page = None if output is None else _write_page(found, log.name, output)
+    with engine(cluster), waiting("examining the log") as report:
+        found = audit_log(log, label, propensity, id, pool=pool, seed=seed, progress=report)
+    name = Path(log).name
+    page = None if output is None else _write_page(found, name, output)
     step = _next(log, pool, label, propensity, id)
     if as_json:
         where = None if page is None else str(page)
-        print(json.dumps({"log": str(log), **found.as_dict(), "page": where, "next": step}, indent=1))
+        print(json.dumps({"log": log, **found.as_dict(), "page": where, "next": step}, indent=1))
     else:
-        _print(found, log.name, page)
+        _print(found, name, page)
         say_next(*step)
 
 
-def _next(log: Path, pool: Path | None, label: str, propensity: str | None, id: str | None) -> list[str]:
+def _next(log: str, pool: str | None, label: str, propensity: str | None, id: str | None) -> list[str]:
     """A campaign on this log. Its folder, and its pool if none was given, are not known here: names are examples."""
     named = {"--label": label, "--propensity": propensity, "--id": id}
     columns = [word for option, column in named.items() if column is not None for word in (option, column)]
-    return ["start", "campaign", "--log", str(log), "--pool", str(pool or log.with_name("pool.csv")), *columns]
+    other = "pool.csv" if "://" in log else str(Path(log).with_name("pool.csv"))
+    return ["start", "campaign", "--log", log, "--pool", pool or other, *columns]
 
 
 def _write_page(found: "LogAudit", name: str, output: Output) -> Path:

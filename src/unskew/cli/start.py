@@ -21,7 +21,13 @@ YEAR = 525_600
 
 def start(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's new folder.", show_default=False)],
-    log: Annotated[Path, typer.Option(help="The log: rows with and without a label. CSV, Parquet or Arrow.")],
+    log: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="The log: rows with and without a label. CSV, Parquet, Arrow, or a folder of such files.",
+        ),
+    ],
     pool: Annotated[
         str,
         typer.Option(
@@ -105,14 +111,15 @@ def start(
 
 
 def _plain(campaign: "Campaign") -> dict[str, Any]:
-    from unskew.campaigns.tables.files import kinds, label_texts
+    from unskew.campaigns.tables.files import kinds
 
     settings, log = campaign.settings, campaign.log_frame
     method = campaign.method()
     known = {*settings.kinds, settings.label, settings.propensity, settings.id}
     return {
         "log_rows": settings.log_rows,
-        "labelled": settings.log_rows - label_texts(log, settings.label).null_count(),
+        "labelled": settings.log_labelled,
+        "log_kept": settings.log_kept or None,
         "pool_rows": settings.pool_rows,
         "pool_files": campaign.measuring().fitting.pool_files,
         "columns": settings.kinds,
@@ -140,6 +147,8 @@ def _print(begun: dict[str, Any]) -> None:
         kinds.setdefault(kind, []).append(name)
     known = f"{begun['labelled']} of {begun['log_rows']} rows have a label, {' or '.join(begun['classes'])}"
     print(f"log         {known}")
+    if begun["log_kept"]:
+        print(f"            {begun['log_kept']} of them are kept, drawn at random from those with and without a label")
     files = begun["pool_files"]
     stays = (
         "" if files is None else f" in {count(files, 'file')}, which stay where they are: do not change or move them"

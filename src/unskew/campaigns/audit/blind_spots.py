@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from unskew.campaigns.audit.rules import Condition, Rule, roundest, roundest_day
 from unskew.campaigns.tables.encoding import MOST_CATEGORIES, plain_column
+from unskew.data import Kept, counts_of
 from unskew.rows import Bools, Floats
 
 DEPTH = 3
@@ -64,7 +65,13 @@ class BlindSpot:
 
 
 def blind_spots(
-    frame: pl.DataFrame, kinds: Mapping[str, str], labelled: Bools, *, max_rules: int = 8, seed: int = 0
+    frame: pl.DataFrame,
+    kinds: Mapping[str, str],
+    labelled: Bools,
+    *,
+    kept: Kept | None = None,
+    max_rules: int = 8,
+    seed: int = 0,
 ) -> list[BlindSpot]:
     """Regions with less than their share of the labels, the largest gap first. They do not overlap.
 
@@ -76,6 +83,8 @@ def blind_spots(
         The columns that rules may use, and what they hold (`files.kinds`).
     labelled : array of bool
         Which of the rows have a label.
+    kept : Kept, optional
+        If these are some rows of a longer table, how many rows with and without a label that has.
     max_rules : int
         The largest number of regions.
     seed : int
@@ -103,7 +112,7 @@ def blind_spots(
     tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=LEAST_SHARE, random_state=0)
     tree.fit(columns[grown], labelled[grown])
     found = _Regions(tree.tree_, names, columns, columns[held], labelled[held]).all()
-    spots = coverage([rule for rule, _ in found], frame, labelled)
+    spots = coverage([rule for rule, _ in found], frame, labelled, kept)
     rate = float(labelled[held].mean())
     worse = [
         spot
@@ -114,9 +123,18 @@ def blind_spots(
 
 
 def missing_from(
-    log: pl.DataFrame, pool: pl.DataFrame, kinds: Mapping[str, str], *, max_rules: int = 8, seed: int = 0
+    log: pl.DataFrame,
+    pool: pl.DataFrame,
+    kinds: Mapping[str, str],
+    *,
+    log_rows: int | None = None,
+    pool_rows: int | None = None,
+    max_rules: int = 8,
+    seed: int = 0,
 ) -> list[BlindSpot]:
     """Regions in which a log of labelled rows has less than its share, given a pool that is a sample of everyone.
+
+    If log and pool are even samples of longer tables, `log_rows` and `pool_rows` are the numbers of rows of those.
 
     A spot's `rows` are rows of the pool, its `labels` rows of the log; its `reveal_rate` sets one against the other.
 
@@ -128,20 +146,22 @@ def missing_from(
     found = blind_spots(both, kinds, np.arange(both.height) < log.height, max_rules=max_rules, seed=seed)
     spots = []
     for spot in found:
-        labels = int(spot.rule.mask(both[: log.height]).sum())
-        rows = spot.rows - labels
-        spots.append(BlindSpot(spot.rule, rows, labels, rows / pool.height, labels / log.height))
+        labels = int(spot.rule.mask(both[: log.height]).sum()) / log.height
+        rows = (spot.rows - round(labels * log.height)) / pool.height
+        of_pool, of_log = round((pool_rows or pool.height) * rows), round((log_rows or log.height) * labels)
+        spots.append(BlindSpot(spot.rule, of_pool, of_log, rows, labels))
     return spots
 
 
-def coverage(rules: Sequence[Rule], frame: pl.DataFrame, labelled: Bools) -> list[BlindSpot]:
+def coverage(rules: Sequence[Rule], frame: pl.DataFrame, labelled: Bools, kept: Kept | None = None) -> list[BlindSpot]:
     """The same regions in another frame or with other labels, such as a campaign's blind spots before and after."""
-    total = max(int(labelled.sum()), 1)
+    counts = np.ones(frame.height) if kept is None else counts_of(labelled, kept)
+    total, all_labels = max(float(counts.sum()), 1.0), max(float(counts[labelled].sum()), 1.0)
     spots = []
     for rule in rules:
         inside = rule.mask(frame)
-        rows, labels = int(inside.sum()), int((inside & labelled).sum())
-        spots.append(BlindSpot(rule, rows, labels, rows / max(frame.height, 1), labels / total))
+        rows, labels = float(counts[inside].sum()), float(counts[inside & labelled].sum())
+        spots.append(BlindSpot(rule, round(rows), round(labels), rows / total, labels / all_labels))
     return spots
 
 

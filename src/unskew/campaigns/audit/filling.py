@@ -10,7 +10,7 @@ from unskew.campaigns.audit.blind_spots import blind_spots, missing_from
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
 from unskew.campaigns.tables.encoding import from_plain
-from unskew.data import nearly_all
+from unskew.data import NEARLY_ALL, counts_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Filled:
     all_log_labels: int
     all_labels: int
     about: bool = False
-    """Whether the number of its rows is an estimate from a sample of the pool."""
+    """Whether the number of its rows is an estimate from a sample of log or pool."""
 
     @property
     def labels(self) -> int:
@@ -68,11 +68,14 @@ class BlindSpots:
         self._types = settings.types
         self._rows, self._sample = settings.pool_rows, pool.height
         self._known = log[settings.label].is_not_null().to_numpy()
-        self._only_labelled = settings.propensity is None and nearly_all(self._known)
+        self._counts = np.ones(log.height) if settings.kept is None else counts_of(self._known, settings.kept)
+        self._about = pool.height < settings.pool_rows or settings.kept is not None
+        share = float(self._counts[self._known].sum() / self._counts.sum())
+        self._only_labelled = settings.propensity is None and share >= NEARLY_ALL
         if self._only_labelled:
             found = missing_from(log.filter(self._known), pool, settings.kinds, max_rules=most)
         else:
-            found = blind_spots(log, settings.kinds, self._known, max_rules=most)
+            found = blind_spots(log, settings.kinds, self._known, kept=settings.kept, max_rules=most)
         self._inside = [(s.rule, s.rule.mask(log), int(s.rule.mask(pool).sum())) for s in found]
 
     def filled(self, answered: Iterable[Row]) -> list[Filled]:
@@ -80,22 +83,23 @@ class BlindSpots:
         rows = list(answered)
         frame = from_plain([row.values for row in rows], self._types)
         chosen = np.array([row.reason == "chosen" for row in rows], dtype=bool)
-        before = int(self._known.sum())
+        before = round(float(self._counts[self._known].sum()))
         spots = []
         for rule, log, pool in self._inside:
             inside, of_pool = rule.mask(frame), pool * self._rows / self._sample
-            with_log = (int(log.sum()) + of_pool) / (len(log) + self._rows)
+            of_log = float(self._counts[log].sum())
+            with_log = (of_log + of_pool) / (float(self._counts.sum()) + self._rows)
             spots.append(
                 Filled(
                     rule=str(rule).replace("_", " "),
-                    rows=int(log.sum()) + round(of_pool),
-                    log_labels=int(log[self._known].sum()),
+                    rows=round(of_log) + round(of_pool),
+                    log_labels=round(float(self._counts[log & self._known].sum())),
                     chosen=int((inside & chosen).sum()),
                     drawn=int((inside & ~chosen).sum()),
                     population_share=of_pool / self._rows if self._only_labelled else with_log,
                     all_log_labels=before,
                     all_labels=before + len(rows),
-                    about=self._sample < self._rows,
+                    about=self._about,
                 )
             )
         return spots

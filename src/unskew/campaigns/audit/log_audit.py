@@ -9,14 +9,18 @@ import polars as pl
 
 from unskew.campaigns.audit.blind_spots import BlindSpot, blind_spots, missing_from
 from unskew.campaigns.tables.encoding import encoder, features
-from unskew.campaigns.tables.files import check_log, check_pool, feature_columns, kinds, label_texts, read_table
-from unskew.data import LoggedData, nearly_all
-from unskew.errors import InputError
+from unskew.campaigns.tables.files import check_pool, feature_columns, kinds, label_texts, read_table
+from unskew.campaigns.tables.log_files import read_log
+from unskew.campaigns.tables.pool_files import AsInLog, files_that_stay, sample_of
+from unskew.data import NEARLY_ALL, LoggedData
+from unskew.errors import InputError, unknown
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone, trust
 from unskew.estimation.population import PopulationEstimate
 from unskew.estimation.sentences import MISFIT
+from unskew.methods.pool import JUDGE
 from unskew.models.bayes import BayesianLogistic
+from unskew.pools.scanning import Progress
 from unskew.rows import Floats
 from unskew.sampling import weights
 from unskew.sampling.density_ratio import against_pool
@@ -57,6 +61,8 @@ class LogAudit:
         The columns that models learn from, and what they hold.
     left_out : dict
         The other columns, except label, propensity and id, and why they are left out.
+    kept_rows : int or None
+        The number of rows of a long log that were kept (`read_log`), on which all but the counts rests; None if all.
     modelled_rows : int
         The number of rows on which propensities and errors rest.
     only_labelled : bool
@@ -82,6 +88,7 @@ class LogAudit:
     classes: dict[str, int]
     columns: dict[str, str]
     left_out: dict[str, str]
+    kept_rows: int | None
     modelled_rows: int
     only_labelled: bool
     pool_rows: int | None
@@ -106,6 +113,7 @@ class LogAudit:
             "classes": self.classes,
             "columns": self.columns,
             "left_out": self.left_out,
+            "kept_rows": self.kept_rows,
             "modelled_rows": self.modelled_rows,
             "only_labelled": self.only_labelled,
             "pool_rows": self.pool_rows,
@@ -129,11 +137,14 @@ def audit_log(
     *,
     pool: str | Path | pl.DataFrame | Any = None,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> LogAudit:
     """Examine a log: who has a label, who has none, and what that does to a model.
 
-    The log is a file, or a Polars or pandas frame. Without a propensity column, propensities are estimated from the
-    other columns. The audit is then right only if these columns hold everything that decided who was labelled.
+    The log is a file, a Polars or pandas frame, or a folder, glob or URL of Parquet files. Of more than 200,000 rows,
+    some are kept, drawn at random from those with a label and from those without one (`read_log`). Without a propensity
+    column, propensities are estimated from the other columns. The audit is then right only if these columns hold
+    everything that decided who was labelled.
 
     A log in which (nearly) every row has a label shows only those who were picked. It is compared with `pool`, a sample
     of everyone with the same columns. Without one, only the error on rows like the labelled ones is known.
@@ -145,49 +156,54 @@ def audit_log(
     >>> [str(spot.rule) for spot in found.blind_spots], bool(found.naive.value > found.apparent.value)
     (['x < 0'], True)
     """
-    frame = read_table(log, text=() if id is None else (id,), name="the log")
-    pair = check_log(frame, label, propensity, id)
+    read = read_log(log, label, propensity, id, progress=progress)
+    frame, classes, kept = read.frame, read.labels, read.kept
+    if id is not None and id not in frame.columns:
+        raise unknown("id column", id, frame.columns)
     every = kinds(frame)
     learned = {name: every[name] for name in feature_columns(frame, label, propensity, id)}
-    texts = label_texts(frame, label)
-    classes = {name: int((texts == name).sum()) for name in pair}
     few = min(classes, key=lambda name: classes[name])
     if classes[few] < FEW:
         raise InputError(
             f"an audit needs {FEW} labels of each class; got {classes[few]} of {few!r}. Label more rows first."
         )
-    labelled = texts.is_not_null().to_numpy()
-    only_labelled = propensity is None and nearly_all(labelled)
-    everyone = None if pool is None else _pool(pool, frame, label, propensity, id, only_labelled)
+    labelled, labels = label_texts(frame, label).is_not_null().to_numpy(), sum(classes.values())
+    nearly_all = labels >= NEARLY_ALL * read.rows
+    only_labelled = propensity is None and nearly_all
+    everyone, pool_rows = None, None
+    if pool is not None:
+        everyone, pool_rows = _pool(pool, frame, label, propensity, id, only_labelled, progress)
     sampled = _some(frame, seed)
     columns = encoder(frame, learned)
     X = features(columns, sampled)
     y = label_texts(sampled, label).to_numpy(allow_copy=True).astype(object)
     q0 = 1.0 if propensity is None else sampled[propensity].cast(pl.Float64).to_numpy()
-    data = LoggedData(X, y, None, q0, classes=np.array(pair, dtype=object), q0_estimated=propensity is None)
+    pair = np.array(read.classes, dtype=object)
+    data = LoggedData(X, y, None, q0, classes=pair, q0_estimated=propensity is None, kept=kept)
     spots: list[BlindSpot] | None = None
     relative = None
     if everyone is not None:
-        spots = missing_from(frame.filter(labelled), everyone, learned, seed=seed)
+        spots = missing_from(frame.filter(labelled), everyone, learned, log_rows=labels, pool_rows=pool_rows, seed=seed)
         relative = _relative(data, features(columns, _some(everyone, seed)), seed)
     elif propensity is None and not only_labelled:
-        data, _ = estimated_log(X, y, classes=data.classes, random_state=seed)
+        data, _ = estimated_log(X, y, classes=data.classes, random_state=seed, kept=kept)
     diagnostics = None if only_labelled else diagnose(data)
-    if diagnostics is not None and (diagnostics.one_inside or not nearly_all(labelled)):
-        spots = blind_spots(frame, learned, labelled, seed=seed)
+    if diagnostics is not None and (diagnostics.one_inside or not nearly_all):
+        spots = blind_spots(frame, learned, labelled, kept=kept, seed=seed)
     naive = _everyone(data, np.ones(len(data.revealed_y)), seed)
     weighted = None
     if not only_labelled:
         weighted = _everyone(data, weights.normalise(weights.importance(data.revealed_q0)), seed)
     found = LogAudit(
-        rows=frame.height,
-        labels=int(labelled.sum()),
+        rows=read.rows,
+        labels=labels,
         classes=classes,
         columns={name: kind for name, kind in learned.items() if frame[name].n_unique() > 1},
         left_out=_left_out(frame, every, learned, {label, propensity, id}),
+        kept_rows=None if kept is None else frame.height,
         modelled_rows=data.m,
         only_labelled=only_labelled,
-        pool_rows=None if everyone is None else everyone.height,
+        pool_rows=pool_rows,
         diagnostics=diagnostics,
         relative=relative,
         apparent=naive.labelled_alone().estimate(),
@@ -205,17 +221,30 @@ def _some(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def _pool(
-    pool: Any, log: pl.DataFrame, label: str, propensity: str | None, id: str | None, only_labelled: bool
-) -> pl.DataFrame:
-    """The pool with the log's columns. Only a log of labelled rows alone needs it."""
+    pool: Any,
+    log: pl.DataFrame,
+    label: str,
+    propensity: str | None,
+    id: str | None,
+    only_labelled: bool,
+    progress: Progress | None,
+) -> tuple[pl.DataFrame, int]:
+    """The pool with the log's columns, or an even sample of a large one, and its number of rows.
+
+    Only a log of labelled rows alone needs it.
+    """
     if not only_labelled:
         has = "has rows without a label" if propensity is None else f"has its propensities in {propensity!r}"
         raise InputError(f"a pool is for a log of labelled rows only, and this log {has}. Leave --pool out.")
     if id is not None:
         log = log.drop(id)
+    files = files_that_stay(pool)
+    if files is not None:
+        return sample_of(files, AsInLog.of(log, label, propensity, None, files), JUDGE, id, progress)
     text = [name for name, dtype in log.schema.items() if dtype == pl.String]
     read = read_table(pool, text=text, name="the pool")
-    return check_pool(log, read if id is None else read.drop(id, strict=False), label)
+    found = check_pool(log, read if id is None else read.drop(id, strict=False), label)
+    return found, found.height
 
 
 def _relative(data: LoggedData, pool: Any, seed: int) -> RelativeChances:
@@ -235,9 +264,7 @@ def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone:
     model = BayesianLogistic(random_state=seed).prepare(data.X, data.classes)
     model.update(data.revealed_X, data.revealed_y, v, choose=True)
     held_out = model.held_out(data.revealed_X, data.revealed_y, v)
-    found = Everyone.judged(
-        Design(data.z, data.q0), model.log_odds(data.X), np.flatnonzero(data.z), data.revealed_y, held_out
-    )
+    found = Everyone.judged(Design.of(data), model.log_odds(data.X), np.flatnonzero(data.z), data.revealed_y, held_out)
     return replace(found, log=trust(data, found.margin))
 
 
@@ -253,7 +280,7 @@ def _warnings(found: LogAudit) -> list[str]:
     d = found.diagnostics
     said = _of_labelled_rows(found) if d is None else _of_propensities(found, d)
     said += [
-        f"There is no label at all where {spot.rule}. Weighting cannot help there; only new labels can."
+        f"There is {_none(found)} where {spot.rule}. Weighting cannot help there; only new labels can."
         for spot in found.blind_spots or ()
         if not spot.labels
     ]
@@ -264,7 +291,17 @@ def _warnings(found: LogAudit) -> list[str]:
         )
     if found.modelled_rows < found.rows:
         said.append(f"Propensities and errors rest on {found.modelled_rows:,} of {found.rows:,} rows, drawn at random.")
+    if found.kept_rows is not None:
+        said.append(
+            f"Blind spots rest on {found.kept_rows:,} rows of the log, drawn at random from those with a label and "
+            "from those without one."
+        )
     return said
+
+
+def _none(found: LogAudit) -> str:
+    """No label, as far as is known."""
+    return "no label at all" if found.kept_rows is None else "hardly any label, or none,"
 
 
 def _of_labelled_rows(found: LogAudit) -> list[str]:

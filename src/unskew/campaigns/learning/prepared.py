@@ -26,7 +26,7 @@ from unskew.pools.scanning import Progress
 from unskew.rows import Ints, Rows, as_rows
 from unskew.sampling.density_ratio import FITTED_ROWS, density_ratio
 from unskew.sampling.policies import Policy
-from unskew.sampling.propensity import EstimatedPropensities, estimate
+from unskew.sampling.propensity import EstimatedPropensities, estimate, of_whole_log
 
 CHUNK = 100_000
 """The number of rows of the pool that are turned into features at a time."""
@@ -190,14 +190,15 @@ class Prepared:
         y = np.array(label_texts(frame, settings.label).to_list(), dtype=object)
         classes = np.array(settings.classes)
         if settings.propensity is not None:
-            return LoggedData(X, y, q0=frame[settings.propensity].to_numpy(), classes=classes)
-        bare = LoggedData(X, y, classes=classes, q0_estimated=True)
+            return LoggedData(X, y, q0=frame[settings.propensity].to_numpy(), classes=classes, kept=settings.kept)
+        bare = LoggedData(X, y, classes=classes, q0_estimated=True, kept=settings.kept)
 
         def make(path: Path) -> None:
-            save(path, self._estimated(bare).q0)
+            found = self._estimated(bare).q0
+            save(path, found if bare.only_labelled else of_whole_log(found, bare.z, bare.kept))
 
         q0 = self._cache.array("propensities", (bare.m,), make)
-        return LoggedData(X, y, q0=np.array(q0), classes=classes, q0_estimated=True)
+        return LoggedData(X, y, q0=np.array(q0), classes=classes, q0_estimated=True, kept=settings.kept)
 
     @property
     def pool_rule(self) -> Policy | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from unskew.data import Kept
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import Costs
 
@@ -44,6 +45,10 @@ class Settings:
     types : dict
         The columns of the pool that people see, and the type of each.
     log_rows, pool_rows : int
+    log_labelled : int
+        The number of rows of the log with a label. Versions before 0.7.0 did not record it.
+    log_kept : int
+        If the log was long, the number of its rows that were kept, drawn at random; 0 if all were.
     log_sha256, pool_sha256 : str
         Digests of the two files in the campaign's folder; if the pool stayed where it is, of the list of its files.
     look : int
@@ -74,10 +79,17 @@ class Settings:
     kinds: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     log_rows: int = 0
+    log_labelled: int = 0
+    log_kept: int = 0
     log_sha256: str = ""
     pool_rows: int = 0
     pool_sha256: str = ""
     look: int = 0
+
+    @property
+    def kept(self) -> Kept | None:
+        """What the whole log holds, if only some of its rows were kept."""
+        return Kept(self.log_labelled, self.log_rows - self.log_labelled) if self.log_kept else None
 
     @property
     def aim(self) -> Aim:

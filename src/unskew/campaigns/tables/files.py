@@ -21,8 +21,8 @@ from unskew.pools.ids import bare
 from unskew.reading import regular_file
 
 __all__ = [
-    "check_columns", "check_log", "check_pool", "class_names", "ending", "feature_columns", "kinds", "label_texts",
-    "plain_frame", "read_table", "read_text", "row_ids",
+    "check_columns", "check_log", "check_pool", "check_propensity", "class_names", "ending", "feature_columns",
+    "kinds", "label_texts", "plain_frame", "read_table", "read_text", "row_ids",
 ]  # fmt: skip
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -204,7 +204,7 @@ def check_log(
     if len(set(pair)) != 2 or len(pair) != 2:
         raise InputError(f"classes must be two different names; got {_list(pair, 4)}. Put the negative one first.")
     if propensity is not None:
-        _check_propensity(_column(frame, propensity, "propensity"))
+        check_propensity(_column(frame, propensity, "propensity"))
     if id is not None:
         row_ids(frame, id, "the log")
     if not feature_columns(frame, label, propensity, id):
@@ -252,7 +252,7 @@ def check_pool(
     if id is not None and id not in keep:
         keep.insert(0, id)
     if propensity in keep:
-        _check_propensity(pool[propensity], first or 0)
+        check_propensity(pool[propensity], first or 0)
     return pool.select(_as_in(log, pool[name]) if name in wanted else pool[name] for name in keep)
 
 
@@ -303,7 +303,8 @@ def _words(column: pl.Series) -> str:
     return "times" if column.dtype == pl.Datetime else words[kinds(column.to_frame())[column.name]]
 
 
-def _check_propensity(q0: pl.Series, first: int = 0) -> None:
+def check_propensity(q0: pl.Series, first: int = 0) -> None:
+    """Refuse propensities that are not in (0, 1]. With `first`, they are those of a file from that row on."""
     if not q0.dtype.is_numeric():
         raise InputError(
             f"the propensity {q0.name!r} must hold numbers in (0, 1]; got {q0.dtype}. Name another column."

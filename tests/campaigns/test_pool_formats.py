@@ -108,7 +108,7 @@ BAD = {
         pl.lit("A000001"),
         r"'A000001' of column 'loan' is in row 2 of \S+part-0.csv and in row",
     ),
-    "a column more": ("more", pl.lit(1), r"all files of a pool must have the same columns; of 'more'"),
+    "a column more": ("more", pl.lit(1), r"all files must have the same columns; of 'more'"),
 }
 
 

@@ -212,11 +212,11 @@ BAD = {
     "an empty folder": (lambda file: [each.unlink() for each in file.parent.iterdir()], r"the folder \S+ is empty"),
     "not Parquet": (lambda file: file.write_text("loan,x0\n"), r"part-5.parquet is incomplete or not a Parquet file"),
     "a damaged row group": (broken, r"part-5.parquet is incomplete or damaged"),
-    "another type": (changed(x0=pl.lit("high")), r"all files of a pool must have the same columns; of 'x0', .*part-5"),
+    "another type": (changed(x0=pl.lit("high")), r"all files must have the same columns; of 'x0', .*part-5"),
     "an id twice": (changed(loan=pl.lit("A000001")), r"ids must differ; 'A000001'.*part-0.parquet.*part-5.parquet"),
     "no id": (changed(loan=pl.lit(None, dtype=pl.String)), r"part-5.parquet"),
     "too large": (changed(x0=pl.lit(1e31)), r"part-5.parquet row 1: column 'x0' holds 1e\+31"),
-    "a column more": (changed(extra=pl.lit(1)), r"all files of a pool must have the same columns; of 'extra'"),
+    "a column more": (changed(extra=pl.lit(1)), r"all files must have the same columns; of 'extra'"),
 }
 
 

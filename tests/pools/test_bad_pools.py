@@ -56,7 +56,7 @@ class TestFind:
 
     def test_no_rows_at_all(self, tmp_path):
         write(tmp_path, table()[:0], files=2)
-        refused(InputError, lambda: find_files(tmp_path), f"the pool '{tmp_path}' has no rows")
+        refused(InputError, lambda: find_files(tmp_path), f"'{tmp_path}' has no rows")
 
     def test_a_file_without_rows_among_others(self, folder):
         table()[:0].write_parquet(folder / "part-00.parquet")

@@ -165,7 +165,7 @@ def test_a_file_with_a_header_alone_among_others(tmp_path):
     assert pool(folder).scan(summary, merged)[1] == 5000
     for path in folder.iterdir():
         path.write_text("id,kind,a,b\n")
-    refused(InputError, lambda: find_files(folder), f"the pool '{folder}' has no rows")
+    refused(InputError, lambda: find_files(folder), f"'{folder}' has no rows")
 
 
 def test_a_damaged_arrow_file_is_found_before_it_is_used(tmp_path, capfd):

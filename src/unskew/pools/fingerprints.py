@@ -60,7 +60,7 @@ def find_files(source: str | Path) -> list[PoolFile]:
     for file, schema in found:
         _check_same(paths[0], found[0][1], file.path, schema)
     if not any(file.rows for file, _ in found):
-        raise InputError(f"the pool {str(source)!r} has no rows. It needs at least one.")
+        raise InputError(f"{str(source)!r} has no rows. It needs at least one.")
     return [file for file, _ in found]
 
 
@@ -74,7 +74,7 @@ def paths_of(source: str | Path) -> list[str]:
             raise InputError(f"{path} must end in {ENDINGS}. Convert or rename it.")
         if kind_of(path) != kind_of(paths[0]):
             raise InputError(
-                f"the files of a pool must be of one kind; {paths[0]} is {kind_of(paths[0])} and {path} is "
+                f"all files must be of one kind; {paths[0]} is {kind_of(paths[0])} and {path} is "
                 f"{kind_of(path)}. Convert some, or name one kind with a pattern, such as '*{Path(paths[0]).suffix}'."
             )
     return paths
@@ -207,7 +207,7 @@ def _check_same(one: str, expected: dict[str, Any], other: str, schema: dict[str
                 for path, kind in ((one, here), (other, there))
             ]
             raise InputError(
-                f"all files of a pool must have the same columns; of {name!r}, {' and '.join(told)}. "
+                f"all files must have the same columns; of {name!r}, {' and '.join(told)}. "
                 "Write the files again, or name those that agree."
             )
 

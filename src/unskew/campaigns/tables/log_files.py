@@ -1,4 +1,4 @@
-"""A log as campaigns and `unskew audit` take it: a table, or so many rows of a long one as they can learn from.
+"""A log as campaigns and `unskew audit` take it: a table, or as many rows of a long one as they learn from.
 
 Most rows of a long log have no label, and beyond some ten thousand labels a model hardly gains. So of a log of more
 than LONG rows, some rows with a label and some without are kept, drawn at random. `unskew.data.Kept` says how many
@@ -191,7 +191,8 @@ def _from_files(
     places = seen.kept() if rows > LONG else np.arange(rows)
     frame = _plain(source, pool.frame(places), own, written, lambda row: pool.where(int(places[row])))
     names = class_names(seen.values.with_columns(typed(source, seen.values[label])) if written else seen.values, label)
-    pair = check_log(frame, label, propensity, classes=classes or (names if len(names) == 2 else None))
+    known = classes or (names if len(names) == 2 else None)
+    pair = check_log(frame, label, propensity, own if rows <= LONG else None, classes=known)
     labels = {name: seen.counts[name] for name in pair}
     if odd := next((name for name in names if name not in pair), None):
         raise InputError(f"the label {label!r} must be {' or '.join(map(repr, pair))}; got {odd!r}. Correct it.")

@@ -88,9 +88,9 @@ class Reading:
         return [(stretch.place, self.frame(stretch, around.raw(self.columns)[places - around.place]))]
 
 
-def cut(files: Sequence[PoolFile], columns: int) -> Iterator[Stretch]:
-    """Stretches of at most READ rows. Where possible they end with a row group: then nothing is decoded twice."""
-    most, place = max(min(READ, VALUES // max(columns, 1)), 1), 0
+def cut(files: Sequence[PoolFile], columns: int, most: int | None = None) -> Iterator[Stretch]:
+    """Stretches of at most `most` rows, or READ. If possible they end with a row group: then none is decoded twice."""
+    most, place = max(min(most or READ, VALUES // max(columns, 1)), 1), 0
     for file in files:
         first = 0
         for rows, lines in _pieces(file, most):

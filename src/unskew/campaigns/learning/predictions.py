@@ -11,6 +11,7 @@ import polars as pl
 from joblib.parallel import get_active_backend
 from polars.io.plugins import register_io_source
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
 from unskew.campaigns.learning.fitting import predicted
 from unskew.campaigns.ledger.settings import Settings
@@ -20,6 +21,9 @@ from unskew.campaigns.tables.frames import as_csv
 from unskew.campaigns.tables.pool_files import is_many
 from unskew.pools.scanning import Progress
 from unskew.writing import Output, unwritable
+
+FEW = 20_000
+"""Rows that are judged at a time."""
 
 
 def predict(model: Pipeline, settings: Settings, rows: Any) -> pl.DataFrame:
@@ -36,7 +40,10 @@ def predictions(
     columns = {*settings.kinds, *([] if settings.id is None else [settings.id])}
     judge = partial(_judged, model, settings.id)
     jobs = get_active_backend()[1] or joblib.cpu_count()  # those of the cluster, if there is one
-    with joblib.Parallel(jobs, prefer="threads", return_as="generator") as parallel:
+    with (
+        threadpool_limits(1),  # blocks are judged at the same time: more threads would wait for each other
+        joblib.Parallel(jobs, prefer="threads", return_as="generator") as parallel,
+    ):
         for found, done, total in parallel(
             joblib.delayed(judge)(part) for part in parts(source, columns, _text(settings))
         ):
@@ -50,7 +57,9 @@ def _text(settings: Settings) -> list[str]:
 
 
 def _judged(model: Pipeline, id: str | None, part: Part) -> tuple[pl.DataFrame, int, int]:
-    return predicted(model, id, part.read()), part.done, part.total
+    frame = part.read()
+    few = (predicted(model, id, frame[k : k + FEW]) for k in range(0, frame.height, FEW))  # all would take more memory
+    return pl.concat(few), part.done, part.total
 
 
 def put_predictions(blocks: Iterator[pl.DataFrame], output: Output) -> int:

@@ -12,15 +12,16 @@ from unskew.campaigns.tables.files import SEPARATORS, ending, plain_frame, read_
 from unskew.campaigns.tables.pool_files import as_it_is, columns_of, is_many, no_features
 from unskew.csv_text import content
 from unskew.errors import InputError
-from unskew.pools.files import FilePool, find_files
+from unskew.pools.files import FilePool, PoolFile, find_files
 from unskew.pools.fingerprints import paths_of
 from unskew.pools.formats import kind_of, scanned, separator_of
 from unskew.pools.remote import readable, size_of
+from unskew.pools.stretches import READ, cut
 from unskew.pools.text_files import bodies
 from unskew.pools.trying import try_files
 
-ROWS = 20_000
-"""Rows of a block of a Parquet or Arrow file."""
+ROWS = READ
+"""Rows of a block of a Parquet or Arrow file, at most."""
 
 BYTES = 8_000_000
 """Bytes of a block of a text file, about."""
@@ -58,35 +59,34 @@ def parts(source: str | Path, columns: Collection[str], text: Collection[str]) -
     rows: int = scanned(str(path), kind_of(str(path))).select(pl.len()).collect().item()
     if not rows:
         raise InputError(f"{path} has no rows. It needs at least one row.")
-    return slices([(path, rows)], columns, text)
+    return slices([file._replace(path=str(path)) for file in find_files(path)], columns, text)
 
 
 def _packed(path: Path, separator: str, columns: Collection[str], text: Collection[str]) -> Iterator[Part]:
     yield Part(partial(read_text, path, content(path), separator, text, columns), 1, 1)
 
 
-def _tried(source: str | Path, columns: Collection[str]) -> list[tuple[str | Path, int]]:
-    """The files that a folder or glob names, none of them damaged, and the number of rows of each."""
+def _tried(source: str | Path, columns: Collection[str]) -> list[PoolFile]:
+    """The files that a folder or glob names, none of them damaged."""
     files = find_files(source)
     wanted = [name for name in columns_of(files) if name in columns]
     try_files(FilePool(files, as_it_is, no_features, columns=wanted))
-    return [(file.path, file.rows) for file in files]
+    return files
 
 
-def slices(files: Sequence[tuple[str | Path, int]], columns: Collection[str], text: Collection[str]) -> Iterator[Part]:
-    """The blocks of Parquet or Arrow files, given the number of rows of each."""
-    done, total = 0, sum(rows for _, rows in files)
-    for path, rows in files:
-        for start in range(0, rows, ROWS):
-            done += min(ROWS, rows - start)
-            yield Part(partial(_slice, path, start, columns, text), done, total)
+def slices(files: Sequence[PoolFile], columns: Collection[str], text: Collection[str]) -> Iterator[Part]:
+    """The blocks of Parquet or Arrow files. Where possible they are whole row groups: none is decoded twice."""
+    total = sum(file.rows for file in files)
+    for stretch in cut(files, len(columns), ROWS):
+        read = partial(_slice, stretch.path, stretch.first, stretch.rows, columns, text)
+        yield Part(read, stretch.place + stretch.rows, total)
 
 
-def _slice(path: str | Path, start: int, columns: Collection[str], text: Collection[str]) -> pl.DataFrame:
+def _slice(path: str, start: int, rows: int, columns: Collection[str], text: Collection[str]) -> pl.DataFrame:
     try:
-        lazy = scanned(readable(str(path)), kind_of(str(path)))
+        lazy = scanned(readable(path), kind_of(path))
         wanted = [name for name in lazy.collect_schema().names() if name in columns]
-        frame = lazy.select(wanted).slice(start, ROWS).collect()
+        frame = lazy.select(wanted).slice(start, rows).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         told = " ".join(str(error).split())[:120]
         raise InputError(f"{path} cannot be read as a table: {told}. Write it again.") from None

@@ -182,6 +182,8 @@ def test_a_campaign_with_a_long_log(tmp_path: Path, folder: Path) -> None:
         after = campaign.error()
         assert after.value < 0.1 and 0.0 < after.log_share <= 0.5
         facts = write_report(campaign, tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text()
+        assert "1500 of these rows, drawn at random" in page and "600 labels of the log and 40 new ones" in page
         assert facts["log"]["m"] == ROWS and facts["log"]["revealed"] == settings.log_labelled
         spot = facts["spots"][0]
         truth = long_log().filter(pl.col("x0") < 0)

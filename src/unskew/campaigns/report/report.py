@@ -113,6 +113,7 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "most": 100 * max([0.01, *(max(s.population_share, s.share_before, s.share_now) for s in spots)]),
         "workers": [_worker(name, work, settings.classes) for name, work in by_labels(status.annotators)],
         "log": asdict(diagnose(log)),
+        "learned": len(log.revealed_y),
         "only_labelled": log.only_labelled,
         "settings": settings,
         "of_package": settings.method in REGISTRY,

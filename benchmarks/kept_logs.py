@@ -16,9 +16,10 @@ import numpy as np
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from unskew.data import Kept, LoggedData
+from unskew.data import LoggedData
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone, trust
+from unskew.kept import Kept
 from unskew.models.bayes import BayesianLogistic
 from unskew.sampling import weights
 

@@ -3,29 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unskew.errors import InputError, unknown
+from unskew.kept import Kept, checked_kept, counts_of, nearly_all
 from unskew.rows import Bools, Floats, Rows, as_frame, as_rows, frame_rows, is_frame, take
 
 LEAST_PROPENSITY = 1e-12
 """A label that had a smaller chance would weigh more than all others ever made, and squares of its weight overflow."""
-
-NEARLY_ALL = 0.98
-"""If at least this share of a log's rows has a label, the rows without one were left out of the file."""
-
-
-class Kept(NamedTuple):
-    """The numbers of rows with and without a label in a long log, of which only some rows are kept.
-
-    They are drawn at random from the labelled rows, and from those without a label, evenly from each kind.
-    """
-
-    labelled: int
-    unlabelled: int
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -113,7 +101,7 @@ class LoggedData:
             ("X", rows), ("y", sign), ("z", revealed), ("classes", found),
             ("q0", propensities(q0, m, floor=floor, may_raise=True)),
             ("q0_estimated", q0_estimated), ("features", None if features is None else tuple(features)),
-            ("kept", _checked_kept(kept, revealed)),
+            ("kept", checked_kept(kept, revealed)),
         ):  # fmt: skip
             if isinstance(value, np.ndarray):
                 value = value.view()
@@ -218,9 +206,9 @@ class LoggedData:
     @property
     def chance_here(self) -> Floats:
         """How likely each row was to be revealed, given that it is one of the rows kept."""
-        if self.counts is None:
+        if self.kept is None:
             return self.q0
-        other = (1.0 - self.q0) * float((~self.z).sum()) / max(self.kept.unlabelled if self.kept else 0, 1)
+        other = (1.0 - self.q0) * float((~self.z).sum()) / max(self.kept.unlabelled, 1)
         return np.asarray(self.chance / (self.chance + other))
 
     @property
@@ -233,7 +221,7 @@ class LoggedData:
         >>> granted.only_labelled, LoggedData(granted.X, y=[1, 1, 0], q0=1.0).only_labelled
         (True, False)
         """
-        return self.q0_estimated and self.labelled >= NEARLY_ALL * self.rows
+        return self.q0_estimated and nearly_all(self.labelled, self.rows)
 
     @property
     def n_features(self) -> int:
@@ -263,25 +251,6 @@ class LoggedData:
         return self.m
 
 
-def _checked_kept(kept: Kept | None, z: Bools) -> Kept | None:
-    """The numbers of rows of the whole log, if these rows can have been drawn from them."""
-    if kept is None:
-        return None
-    here = Kept(int(z.sum()), int((~z).sum()))
-    for name, whole, few in zip(Kept._fields, kept, here, strict=True):
-        if whole < few or (whole > 0) != (few > 0):
-            raise InputError(
-                f"kept.{name} must be the number of {name} rows of the whole log; got {whole} with {few} such rows "
-                "here. Count them in the whole log, and keep some of each kind."
-            )
-    return None if kept == here else Kept(int(kept.labelled), int(kept.unlabelled))
-
-
-def counts_of(z: Bools, kept: Kept) -> Floats:
-    """The number of rows of the whole log that each row stands for, given which of them have a label."""
-    return np.asarray(np.where(z, kept.labelled / max(z.sum(), 1), kept.unlabelled / max((~z).sum(), 1)))
-
-
 def propensities(
     q0: ArrayLike, rows: int, *, floor: float | None = None, name: str = "q0", may_raise: bool = False
 ) -> Floats:
@@ -308,15 +277,6 @@ def propensities(
         remedy = "Drop the row or pass floor=." if q[i] < 1.0 and may_raise else "Correct the value or drop the row."
         raise InputError(f"{name} must be in (0, 1]{least}; got {q[i]} at row {i}. {remedy}")
     return np.ascontiguousarray(q)
-
-
-def nearly_all(z: Bools) -> bool:
-    """Whether nearly all rows have a label, so that those without one must have been left out.
-
-    >>> nearly_all(np.arange(100) > 0), nearly_all(np.arange(100) > 9)
-    (True, False)
-    """
-    return bool(z.mean() >= NEARLY_ALL)
 
 
 def reveal_bits(z: ArrayLike, rows: int) -> Bools:

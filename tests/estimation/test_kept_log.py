@@ -5,11 +5,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from unskew.data import Kept, LoggedData
+from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.measures import MEASURES
+from unskew.kept import Kept
 from unskew.sampling.diagnostics import balance, diagnose
 from unskew.sampling.propensity import estimated_log, of_whole_log
 from unskew.sampling.weights import thinness

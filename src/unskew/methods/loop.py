@@ -11,12 +11,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.data import LoggedData, as_column, column_values, missing, nearly_all, signs
+from unskew.data import LoggedData, as_column, column_values, missing, signs
 from unskew.errors import InputError
 from unskew.estimation.costs import EQUAL, Costs
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone, trust
 from unskew.estimation.population import PopulationEstimate
+from unskew.kept import nearly_all
 from unskew.models.belief import Belief
 from unskew.models.classifiers import margins
 from unskew.rows import Bools, Floats, Ints, Rows, is_frame
@@ -356,5 +357,5 @@ def as_log(
         return LoggedData.from_frame(log, label=label, propensity=propensity, classes=classes)
     bare = LoggedData.from_frame(log, label=label, propensity=1.0, classes=classes)
     y = column_values(log[label])
-    q0 = 1.0 if nearly_all(bare.z) else estimate(bare.X, bare.z, random_state=0).q0
+    q0 = 1.0 if nearly_all(bare.labelled, bare.m) else estimate(bare.X, bare.z, random_state=0).q0
     return LoggedData(bare.X, y, bare.z, q0, classes=bare.classes, q0_estimated=True, features=bare.features)

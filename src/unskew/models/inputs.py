@@ -22,7 +22,7 @@ _CHECKS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_al
 def training_rows(
     estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool, least: int = 1
 ) -> tuple[Rows, NDArray[Any], Floats]:
-    """Rows, labels and weights to learn from, at least so many. Whether values can be used is left to the caller.
+    """Rows, labels and weights to learn from, `least` rows or more. Whether values can be used is left to the caller.
 
     The `first` call records the number and names of the features on the estimator; later calls must match them.
     """

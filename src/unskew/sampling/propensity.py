@@ -22,8 +22,9 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardSca
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from unskew.data import LEAST_PROPENSITY, Kept, LoggedData, counts_of, propensities, reveal_bits
+from unskew.data import LEAST_PROPENSITY, LoggedData, propensities, reveal_bits
 from unskew.errors import InputError
+from unskew.kept import Kept, counts_of
 from unskew.rows import Bools, Floats, Ints, Rows, as_rows, keys, take
 from unskew.sampling.policies import FLOOR, Identical, Policy
 
@@ -34,7 +35,7 @@ TREE_ROWS = 20_000
 """From a longer log, this number of rows is drawn at random to fit the tree of `read_off`."""
 
 FITTED_ROWS = 20_000
-"""The most rows that models are fitted to, half of them revealed if there are so many. Of a longer log, they are drawn
+"""The most rows that models are fitted to, half of them revealed if there are enough. Of a longer log, they are drawn
 at random."""
 
 WIDE = 300

@@ -16,8 +16,8 @@ from unskew.campaigns.audit.log_audit import audit_log
 from unskew.campaigns.report.report import write_report
 from unskew.campaigns.tables import log_files
 from unskew.campaigns.tables.log_files import Log, read_log
-from unskew.data import Kept
 from unskew.errors import InputError
+from unskew.kept import Kept
 
 ROWS = 12_000
 NAMES = ["--label", "paid", "--propensity", "q0", "--id", "loan"]

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from unskew.campaigns.audit.rules import Condition, Rule, roundest, roundest_day
 from unskew.campaigns.tables.encoding import MOST_CATEGORIES, plain_column
-from unskew.data import Kept, counts_of
+from unskew.kept import Kept, counts_of
 from unskew.rows import Bools, Floats
 
 DEPTH = 3

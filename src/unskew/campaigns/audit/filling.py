@@ -10,7 +10,7 @@ from unskew.campaigns.audit.blind_spots import blind_spots, missing_from
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
 from unskew.campaigns.tables.encoding import from_plain
-from unskew.data import NEARLY_ALL, counts_of
+from unskew.kept import counts_of, nearly_all
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class BlindSpots:
         self._known = log[settings.label].is_not_null().to_numpy()
         self._counts = np.ones(log.height) if settings.kept is None else counts_of(self._known, settings.kept)
         self._about = pool.height < settings.pool_rows or settings.kept is not None
-        share = float(self._counts[self._known].sum() / self._counts.sum())
-        self._only_labelled = settings.propensity is None and share >= NEARLY_ALL
+        before = round(float(self._counts[self._known].sum()))
+        self._only_labelled = settings.propensity is None and nearly_all(before, round(float(self._counts.sum())))
         if self._only_labelled:
             found = missing_from(log.filter(self._known), pool, settings.kinds, max_rules=most)
         else:

@@ -12,12 +12,13 @@ from unskew.campaigns.tables.encoding import encoder, features
 from unskew.campaigns.tables.files import check_pool, feature_columns, kinds, label_texts, read_table
 from unskew.campaigns.tables.log_files import read_log
 from unskew.campaigns.tables.pool_files import AsInLog, files_that_stay, sample_of
-from unskew.data import NEARLY_ALL, LoggedData
+from unskew.data import LoggedData
 from unskew.errors import InputError, unknown
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone, trust
 from unskew.estimation.population import PopulationEstimate
 from unskew.estimation.sentences import MISFIT
+from unskew.kept import nearly_all
 from unskew.methods.pool import JUDGE
 from unskew.models.bayes import BayesianLogistic
 from unskew.pools.scanning import Progress
@@ -168,8 +169,7 @@ def audit_log(
             f"an audit needs {FEW} labels of each class; got {classes[few]} of {few!r}. Label more rows first."
         )
     labelled, labels = label_texts(frame, label).is_not_null().to_numpy(), sum(classes.values())
-    nearly_all = labels >= NEARLY_ALL * read.rows
-    only_labelled = propensity is None and nearly_all
+    only_labelled = propensity is None and nearly_all(labels, read.rows)
     everyone, pool_rows = None, None
     if pool is not None:
         everyone, pool_rows = _pool(pool, frame, label, propensity, id, only_labelled, progress)
@@ -188,7 +188,7 @@ def audit_log(
     elif propensity is None and not only_labelled:
         data, _ = estimated_log(X, y, classes=data.classes, random_state=seed, kept=kept)
     diagnostics = None if only_labelled else diagnose(data)
-    if diagnostics is not None and (diagnostics.one_inside or not nearly_all):
+    if diagnostics is not None and (diagnostics.one_inside or not nearly_all(labels, read.rows)):
         spots = blind_spots(frame, learned, labelled, kept=kept, seed=seed)
     naive = _everyone(data, np.ones(len(data.revealed_y)), seed)
     weighted = None

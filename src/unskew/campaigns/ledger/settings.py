@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from unskew.data import Kept
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import Costs
+from unskew.kept import Kept
 
 COSTS = ("cost_false_positive", "cost_false_negative")
 

@@ -1,7 +1,7 @@
 """A log as campaigns and `unskew audit` take it: a table, or as many rows of a long one as they learn from.
 
 Most rows of a long log have no label, and beyond some ten thousand labels a model hardly gains. So of a log of more
-than LONG rows, some rows with a label and some without are kept, drawn at random. `unskew.data.Kept` says how many
+than LONG rows, some rows with a label and some without are kept, drawn at random. `unskew.kept.Kept` says how many
 there are of each kind in the whole log, and weights and estimates make use of it.
 """
 
@@ -23,9 +23,9 @@ from unskew.campaigns.tables.files import (
     read_table,
 )
 from unskew.campaigns.tables.pool_files import as_it_is, columns_of, files_that_stay, no_features
-from unskew.data import NEARLY_ALL, Kept
 from unskew.errors import InputError, unknown
 from unskew.hashing import exponentials
+from unskew.kept import Kept, nearly_all
 from unskew.pools.files import FilePool, PoolFile
 from unskew.pools.formats import separator_of
 from unskew.pools.ids import keys_of
@@ -162,7 +162,7 @@ class _Racing(NamedTuple):
         """The places of the rows to keep. If nearly all have a label, the few others are thinned as they are."""
         labelled, others = self.whole
         most = OTHERS
-        if labelled >= NEARLY_ALL * (labelled + others):
+        if nearly_all(labelled, labelled + others):
             most = -(-min(LABELLED, labelled) * others // labelled)
         both = self.labelled.exactly(LABELLED) | self.unlabelled.exactly(most)
         return both.exactly(len(both.places)).places

@@ -148,7 +148,7 @@ def _print(begun: dict[str, Any]) -> None:
     known = f"{begun['labelled']} of {begun['log_rows']} rows have a label, {' or '.join(begun['classes'])}"
     print(f"log         {known}")
     if begun["log_kept"]:
-        print(f"            {begun['log_kept']} of them are kept, drawn at random from those with and without a label")
+        print(f"            {begun['log_kept']} rows are kept, drawn at random from those with and without a label")
     files = begun["pool_files"]
     stays = (
         "" if files is None else f" in {count(files, 'file')}, which stay where they are: do not change or move them"

@@ -235,7 +235,7 @@ def test_an_audit_by_command_and_on_a_cluster(
     assert "log: 12,000 rows" in said.replace("\n", " ") and (tmp_path / "audit.html").exists()
     shutil.copy(tmp_path / "log" / "part-0.parquet", tmp_path / "pool.parquet")
     started = out(capsys, "start", "bank", "--log", "log", "--pool", "pool.parquet", *NAMES)
-    assert "1500 of them are kept, drawn at random from those with and without a label" in started
+    assert "1500 rows are kept, drawn at random from those with and without a label" in started
     damaged = tmp_path / "log" / "part-3.parquet"
     damaged.write_bytes(damaged.read_bytes()[:-300])
     for words in (["audit", "log"], ["start", "other", "--log", "log", "--pool", "pool.parquet"]):

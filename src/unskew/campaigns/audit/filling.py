@@ -70,8 +70,8 @@ class BlindSpots:
         self._known = log[settings.label].is_not_null().to_numpy()
         self._counts = np.ones(log.height) if settings.kept is None else counts_of(self._known, settings.kept)
         self._about = pool.height < settings.pool_rows or settings.kept is not None
-        before = round(float(self._counts[self._known].sum()))
-        self._only_labelled = settings.propensity is None and nearly_all(before, round(float(self._counts.sum())))
+        self._labels = round(float(self._counts[self._known].sum()))
+        self._only_labelled = settings.propensity is None and nearly_all(self._labels, settings.log_rows)
         if self._only_labelled:
             found = missing_from(log.filter(self._known), pool, settings.kinds, max_rules=most)
         else:
@@ -83,7 +83,6 @@ class BlindSpots:
         rows = list(answered)
         frame = from_plain([row.values for row in rows], self._types)
         chosen = np.array([row.reason == "chosen" for row in rows], dtype=bool)
-        before = round(float(self._counts[self._known].sum()))
         spots = []
         for rule, log, pool in self._inside:
             inside, of_pool = rule.mask(frame), pool * self._rows / self._sample
@@ -97,8 +96,8 @@ class BlindSpots:
                     chosen=int((inside & chosen).sum()),
                     drawn=int((inside & ~chosen).sum()),
                     population_share=of_pool / self._rows if self._only_labelled else with_log,
-                    all_log_labels=before,
-                    all_labels=before + len(rows),
+                    all_log_labels=self._labels,
+                    all_labels=self._labels + len(rows),
                     about=self._about,
                 )
             )

@@ -25,6 +25,10 @@ DIRECTIONS, PRODUCTS = 47, 11_000
 """Directions of the posterior that are kept: at least the first number, and as many as take the second number of
 products a row. So up to 104 features nothing is left out."""
 
+NOISE = 1e-10
+"""A direction that tells less than this share of the foremost one is rounding: indicators of all values of a column add
+up to the intercept, so that one direction of them has no variance."""
+
 LINE = 64
 """The bytes of a cache line."""
 
@@ -99,7 +103,7 @@ def _sketch(U: Floats, M: Floats) -> tuple[Floats, Floats, Floats]:
     spread, staked = half @ half, half @ M @ half
     both = np.eye(len(M)) / np.trace(spread) + M / max(np.trace(staked), TINY)
     found, E = np.linalg.eigh(half @ both @ half)
-    keep = np.flatnonzero(found > TINY)[::-1][: max(DIRECTIONS, PRODUCTS // len(M))]
+    keep = np.flatnonzero(found > max(TINY, NOISE * found[-1]))[::-1][: max(DIRECTIONS, PRODUCTS // len(M))]
     E = E[:, keep]
     own = E.T @ spread @ E
     shares, turned = eigh(E.T @ staked @ E, own)

@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 from unskew import LoggedData
-from unskew.data import signs
 from unskew.errors import InputError, UnskewError
+from unskew.labels import codes
 
 X = np.array([[0.0, 1.0], [1.0, 0.5], [0.5, -1.0], [-1.0, 0.25]])
 Y = [1, 0, np.nan, 1]
@@ -132,12 +132,11 @@ def test_from_frame_with_text_features(frame):
         ({"z": [1, 1, 1, 1]}, "z = 1 needs a label; got y = nan at row 2. Set z to 0"),
         ({"z": [1, 2, 0, 1]}, "z must be 0 or 1; got 2 at row 1"),
         ({"z": [1, 1]}, r"z must have one value per row of X; got shape \(2,\) for 4 rows"),
-        ({"y": [1, 2, 3, 1]}, "y must have two classes; got 3: 1, 2, 3. Merge"),
+        ({"classes": [1, 1]}, "classes must be different values.*Name each class once"),
         ({"y": [np.nan] * 4}, r"y must show two classes; got 0 labels.*Pass classes="),
         ({"y": [1, 1, np.nan, 1]}, r"y must show two classes; all 3 revealed rows are 1\.0\. Pass classes="),
         ({"y": [1, 0]}, r"y must have one value per row of X; got shape \(2,\) for 4 rows"),
         ({"y": [1, 0, None, 1], "classes": (0, 2)}, "labels must be 0 or 2; got 1 at position 0"),
-        ({"classes": (1, 1)}, "classes must be two different values"),
         ({"X": np.where(X == 0.5, np.nan, X)}, "X must be finite; got nan at row 1, column 1. Impute"),
         ({"X": np.where(X == 0.5, np.inf, X)}, "X must be finite; got inf at row 1, column 1. Impute"),
         (
@@ -192,10 +191,17 @@ def test_what_could_be_turned_into_numbers_is_not(frame, column):
 def test_a_label_of_another_type_is_shown_as_it_is():
     log = LoggedData([[0.0], [1.0]], [0, 1])
     with pytest.raises(InputError, match="labels must be 0 or 1; got '1' at position 0"):
-        signs(["1", "0"], log.classes)
+        codes(["1", "0"], log.classes)
 
 
 def test_the_largest_features_and_the_least_propensities_that_are_taken():
     log = LoggedData(np.where(X == 0.5, 1e100, X), Y, q0=[0.5, 1e-12, 0.1, 1.0])
     assert log.X.max() == 1e100 and log.q0.min() == 1e-12
     assert LoggedData(sparse.csr_array((4, 2)), Y, q0=Q).X.nnz == 0
+
+
+@pytest.mark.parametrize("blocks", [[(0, 3)], [(1, 1)], [(0, 2), (1, 2)], [(-1, 1)]])
+def test_blocks_lie_within_the_columns(blocks: list[tuple[int, int]]) -> None:
+    with pytest.raises(InputError, match="blocks must be pairs .* within 2 columns that do not overlap"):
+        LoggedData(X, [0, 1, None, None], q0=0.5, blocks=blocks)
+    assert LoggedData(X, [0, 1, None, None], q0=0.5, blocks=[(0, 2)]).blocks == ((0, 2),)

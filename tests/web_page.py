@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 import uvicorn
 from fastapi import FastAPI
+from playwright.sync_api import Page as Tab
 
 from unskew.campaigns import Campaign
 from unskew.web.app import create_app
@@ -136,6 +137,25 @@ def begin(
     return folder / "loans"
 
 
+def begin_sorting(folder: Path, names: Sequence[str], *, budget: int = 12) -> Path:
+    """A campaign of as many classes as there are names: sectors around a point. The log reveals half of its labels."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    sector = ((np.arctan2(x[:, 1], x[:, 0]) / (2 * np.pi) % 1.0) * len(names)).astype(int)
+    label = [names[k] if seen else None for k, seen in zip(sector, rng.random(300) < 0.5, strict=True)]
+    rows = pl.DataFrame({"item": [f"I{k:03d}" for k in range(300)], "x": x[:, 0].round(3), "y": x[:, 1].round(3)})
+    rows = rows.with_columns(pl.Series("note", rng.choice(["round", "flat", "tall"], 300)))
+    log, pool = folder / "log.parquet", folder / "pool.parquet"
+    rows[:150].with_columns(pl.Series("kind", label[:150]), pl.lit(0.5).alias("q0")).write_parquet(log)
+    rows[150:].write_parquet(pool)
+    Campaign.create(
+        folder / "items", log=log, pool=pool, label="kind", propensity="q0", id="item", budget=budget, classes=names,
+        drawn=0.5,
+    ).close()  # fmt: skip
+    return folder / "items"
+
+
 @contextlib.contextmanager
 def application(dir: Path, limits: Limits = FREE) -> Iterator[FastAPI]:
     with Campaign.open(dir, patience=LEDGER) as campaign, Campaign.open(dir) as thinking:
@@ -221,3 +241,20 @@ def rows(client: httpx.Client, n: int = 1) -> dict:
 
 def tell(client: httpx.Client, id: str, label: str | None, ask: int = 0) -> httpx.Response:
     return client.post("/api/tell", json={"answers": [{"id": id, "label": label}], "ask": ask})
+
+
+def row(tab: Tab) -> str:
+    """The id of the row on the page, once one is there."""
+    tab.wait_for_selector("#fields dd:visible")
+    return tab.locator("#identity").inner_text().split()[1]
+
+
+def press(tab: Tab, key: str) -> None:
+    """Press a key once the row can have been read."""
+    tab.wait_for_timeout(220)
+    tab.keyboard.press(key)
+
+
+def settle(tab: Tab) -> None:
+    """Until every answer has arrived."""
+    tab.wait_for_function("() => Object.keys(localStorage).length === 0")

@@ -29,6 +29,9 @@ MOST_CELLS = 1_000_000
 BLOCK = 16_000_000
 """Bytes looked at a time."""
 
+DECIMAL_COMMA = r"^\s*[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?\s*$"
+"""A number such as 12,5 or 1.234,50."""
+
 BOM = b"\xef\xbb\xbf"
 """The byte order mark."""
 
@@ -45,6 +48,22 @@ def read_csv(path: str | Path, raw: bytes, separator: str, left_out: int = 0) ->
     """
     names, height = check_csv(path, raw, separator, left_out)
     return cells(raw, separator, names, height)
+
+
+def separator_in(raw: bytes, separator: str) -> str:
+    r"""What separates the cells of a text: many files called .csv have semicolons or tabs.
+
+    >>> separator_in(b"id;age;size, cm\n1;30;1,72\n", ","), separator_in(b"age,note\n30;1\n", ",")
+    (';', ',')
+    """
+
+    def width(one: str) -> int:
+        try:
+            return len(next(records(raw, one))[1])
+        except (csv.Error, StopIteration, UnicodeDecodeError):  # whoever reads it says what is wrong
+            return 0
+
+    return max(",;\t", key=width) if separator == "," else separator  # the first of those that are level
 
 
 def check_csv(path: str | Path, raw: bytes, separator: str, left_out: int = 0) -> tuple[list[str], int]:
@@ -84,7 +103,14 @@ def cells(
         frame.columns = [names[k] for k in wanted]
         if b'""' in raw:  # a quoted "" is missing too
             frame = frame.with_columns(pl.all().replace("", None))
-    return unguarded_cells(frame) if b"'" in raw else frame
+    frame = unguarded_cells(frame) if b"'" in raw else frame
+    return frame.with_columns(_with_points(pl.all())) if separator == ";" and b"," in raw else frame
+
+
+def _with_points(cell: pl.Expr) -> pl.Expr:
+    """A number with a decimal comma as one with a point: where commas are decimal, semicolons separate cells."""
+    point = cell.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    return pl.when(cell.str.contains(DECIMAL_COMMA)).then(point).otherwise(cell)
 
 
 def line_of(raw: bytes, separator: str, row: int) -> int:

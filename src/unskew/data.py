@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from unskew.errors import InputError, unknown
 from unskew.kept import Kept, checked_kept, counts_of, nearly_all
-from unskew.rows import Bools, Floats, Rows, as_frame, as_rows, frame_rows, is_frame, take
+from unskew.labels import as_column, classes_of, codes, column_values, missing
+from unskew.rows import Blocks, Bools, Floats, Rows, as_frame, as_rows, frame_rows, is_frame, take
 
 LEAST_PROPENSITY = 1e-12
 """A label that had a smaller chance would weigh more than all others ever made, and squares of its weight overflow."""
@@ -25,13 +26,14 @@ class LoggedData:
     X : array, SciPy sparse matrix or frame, shape (m, d)
         Features of *every* row of the log, revealed or not. All values must be finite.
     y : sequence of length m
-        The label where it was revealed; NaN or None where it was not. The two class values can be of any kind.
+        The label where it was revealed; NaN or None where it was not. Class values can be of any kind.
     z : sequence of length m, optional
         Whether the label was revealed. If left out, it was revealed wherever `y` has a label.
     q0 : float or sequence of length m
         Logging propensities Q0(x) in (0, 1], and at least 1e-12: how likely each row was to be revealed.
-    classes : pair, optional
-        (negative, positive). Needed only if the revealed labels do not show both classes.
+    classes : sequence, optional
+        (negative, positive), or all classes if there are more than two. Needed only if the revealed labels do not show
+        every class.
     floor : float, optional
         Raise smaller propensities (including zero and below) to this value instead of rejecting them.
     q0_estimated : bool
@@ -40,12 +42,15 @@ class LoggedData:
         Names of the columns of X, for logs that were passed as frames: later frames are read by these names.
     kept : Kept, optional
         If these rows are a sample of a longer log: how many rows of each kind that has (`counts`, `chance`).
+    blocks : sequence of pairs, optional
+        Neighbouring columns of X whose scales compare, such as those of an embedding: the first, and the one after the
+        last. They are scaled together.
 
     Attributes
     ----------
-    y : array of +1.0 and -1.0, and 0.0 where unrevealed
+    y : array of +1.0 and -1.0, and 0.0 where unrevealed; of more than two classes, their numbers 1.0, 2.0, ...
     z : array of bool
-    classes : array of the two class values, negative first
+    classes : array of the class values, of two the negative one first
 
     Examples
     --------
@@ -62,6 +67,7 @@ class LoggedData:
     q0_estimated: bool = False
     features: tuple[str, ...] | None = None
     kept: Kept | None = None
+    blocks: Blocks = ()
 
     def __init__(
         self,
@@ -75,6 +81,7 @@ class LoggedData:
         q0_estimated: bool = False,
         features: Sequence[str] | None = None,
         kept: Kept | None = None,
+        blocks: Blocks = (),
     ) -> None:
         X = as_frame(X)
         if is_frame(X):
@@ -94,14 +101,14 @@ class LoggedData:
             raise InputError(
                 f"z = 1 needs a label; got y = {labels[i]} at row {i}. Set z to 0 there or supply the label."
             )
-        found = _class_pair(labels[revealed], classes)
-        sign = np.zeros(m)
-        sign[revealed] = signs(labels[revealed], found, "Map it to one of the two classes or leave the row unrevealed.")
+        found = classes_of(labels[revealed], classes)
+        code = np.zeros(m)
+        code[revealed] = codes(labels[revealed], found, "Map it to one of the classes or leave the row unrevealed.")
         for name, value in (
-            ("X", rows), ("y", sign), ("z", revealed), ("classes", found),
+            ("X", rows), ("y", code), ("z", revealed), ("classes", found),
             ("q0", propensities(q0, m, floor=floor, may_raise=True)),
             ("q0_estimated", q0_estimated), ("features", None if features is None else tuple(features)),
-            ("kept", checked_kept(kept, revealed)),
+            ("kept", checked_kept(kept, revealed)), ("blocks", _checked_blocks(blocks, rows.shape[1])),
         ):  # fmt: skip
             if isinstance(value, np.ndarray):
                 value = value.view()
@@ -174,6 +181,11 @@ class LoggedData:
         return int(self.X.shape[0])
 
     @property
+    def K(self) -> int:
+        """The number of classes."""
+        return len(self.classes)
+
+    @property
     def rows(self) -> int:
         """The number of rows of the whole log."""
         return self.m if self.kept is None else sum(self.kept)
@@ -234,7 +246,7 @@ class LoggedData:
 
     @cached_property
     def revealed_y(self) -> Floats:
-        """Labels of the revealed rows, +1.0 or -1.0, in the log's order."""
+        """Labels of the revealed rows, coded as in `y`, in the log's order."""
         return self.y[self.z]
 
     @cached_property
@@ -249,6 +261,20 @@ class LoggedData:
 
     def __len__(self) -> int:
         return self.m
+
+
+def _checked_blocks(blocks: Blocks, columns: int) -> Blocks:
+    """The blocks in their order, none of which overlap."""
+    found = tuple(sorted((int(start), int(end)) for start, end in blocks))
+    last = 0
+    for start, end in found:
+        if not last <= start < end <= columns:
+            raise InputError(
+                f"blocks must be pairs (first column, column after the last) within {columns} columns that do not "
+                f"overlap; got {(start, end)}. Correct it."
+            )
+        last = end
+    return found
 
 
 def propensities(
@@ -290,80 +316,3 @@ def reveal_bits(z: ArrayLike, rows: int) -> Bools:
         raise InputError(f"z must be 0 or 1; got {bits[i]} at row {i}. Use 1 where the label was revealed, else 0.")
     revealed: Bools = bits.astype(bool)
     return revealed
-
-
-def signs(labels: ArrayLike, classes: NDArray[Any], remedy: str = "Map it to one of the two classes.") -> Floats:
-    """Labels as +1.0 (the second class) and -1.0 (the first); any other value is rejected."""
-    values = np.asarray(labels)
-    positive = values == classes[1]
-    known = positive | (values == classes[0])
-    if not np.all(known):
-        i = int(np.argmin(known))
-        raise InputError(
-            f"labels must be {_shown(classes[0])} or {_shown(classes[1])}; got {_shown(values.ravel()[i])} "
-            f"at position {i}. {remedy}"
-        )
-    return np.where(positive, 1.0, -1.0)
-
-
-def _shown(value: Any) -> str:
-    """A value as one would type it: the text '1' is not the number 1."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-def as_column(values: Sequence[Any] | NDArray[Any], name: str, rows: int) -> NDArray[Any]:
-    """Values of any kind as an array with one value per row; text as objects, so that None is not the text "None"."""
-    array = np.asarray(values)
-    if isinstance(values, np.ma.MaskedArray):
-        array = array.astype(object)
-        array[np.ma.getmaskarray(values)] = None
-    if array.dtype.kind in "SU" and not isinstance(values, np.ndarray):
-        array = np.asarray(values, dtype=object)  # keep None apart from the text "None"
-    if array.shape != (rows,):
-        raise InputError(
-            f"{name} must have one value per row of X; got shape {array.shape} for {rows} rows. Align them."
-        )
-    return array
-
-
-def column_values(column: Any) -> NDArray[Any]:
-    """The values of a frame's column as an array; text and mixed values as objects, so that None stays None."""
-    return np.asarray(list(column), dtype=object) if column.dtype == object else np.asarray(column.to_numpy())
-
-
-def missing(labels: NDArray[Any]) -> Bools:
-    """Which labels are missing: None, NaN, and pandas' own markers. The text "nan" is a class like any other."""
-    if labels.dtype.kind == "f":
-        unknown: Bools = np.isnan(labels)
-        return unknown
-    if labels.dtype.kind == "O":
-        marks = ("None", "nan", "<NA>", "NaT")
-        return np.array([not isinstance(v, str) and str(v) in marks for v in labels], dtype=bool)
-    return np.zeros(labels.shape, dtype=bool)
-
-
-def _class_pair(revealed: NDArray[Any], classes: Sequence[Any] | NDArray[Any] | None) -> NDArray[Any]:
-    if classes is not None:
-        pair = np.asarray(classes)
-        if pair.shape != (2,) or pair[0] == pair[1]:
-            raise InputError(f"classes must be two different values (negative, positive); got {classes!r}. Name both.")
-        return pair
-    values = set(revealed.tolist())
-    try:
-        seen = sorted(values)
-    except TypeError:  # numbers and text
-        seen = sorted(values, key=lambda v: (str(type(v)), v))
-    if not seen:
-        raise InputError(
-            "y must show two classes; got 0 labels, so the classes are unknown. "
-            "Pass classes=(negative, positive) to start without a label."
-        )
-    if len(seen) == 1:
-        raise InputError(
-            f"y must show two classes; all {len(revealed)} revealed rows are {seen[0]!s}. "
-            "Pass classes=(negative, positive) to name the other class."
-        )
-    if len(seen) > 2:
-        shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
-        raise InputError(f"y must have two classes; got {len(seen)}: {shown}. Merge classes or drop the others' rows.")
-    return np.asarray(seen)

@@ -16,6 +16,8 @@ from unskew.errors import InputError
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
+Blocks: TypeAlias = Sequence[tuple[int, int]]
+"""Neighbouring columns whose scales compare: the first of them, and the one after the last."""
 Keys: TypeAlias = NDArray[np.uint64]
 Rows: TypeAlias = NDArray[np.float64] | sparse.csr_array
 

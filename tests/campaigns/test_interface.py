@@ -75,7 +75,10 @@ def test_the_lines_of_the_readme(tables, tmp_path):
 @pytest.mark.parametrize(
     ("frame", "told"),
     [
-        (pl.DataFrame({"x0": [[1], [2]], "paid": [0, 1]}), "the log: column 'x0' holds List"),
+        (
+            pl.DataFrame({"x0": [[1], [2, 3]], "paid": [0, 1]}),
+            "the log row 2: column 'x0' holds 2 numbers, and 1 in row 1",
+        ),
         (pl.DataFrame({"x0": [1e300, 2.0], "paid": [0, 1]}), "the log row 1: column 'x0' holds 1e\\+300"),
         (pl.DataFrame({"x0": [], "paid": []}), "the log has 2 columns and no rows"),
         (pd.DataFrame({"x0": [1, "two"], "paid": [0, 1]}), "the log: column 'x0' must hold values of one type"),

@@ -236,7 +236,7 @@ def test_columns_and_propensities_are_checked_against_the_log(tables, tmp_path):
     odd = pl.Series("q0", np.where(np.arange(400) == 333, 0.0, 0.5))
     for name, frame, message in (
         ("a", pool.drop("x1"), "it lacks 'x1'"),
-        ("b", pool.with_columns(region=pl.int_range(400), x0=pl.lit("1")), r"part-\d.parquet: column 'x0'"),
+        ("b", pool.with_columns(region=pl.int_range(400), x0=pl.lit("one")), r"part-\d.parquet: column 'x0'"),
         ("c", pool.with_columns(odd), r"part-6.parquet: the propensity 'q0' must be in \(0, 1\].*got 0 in row 34"),
     ):
         with pytest.raises(InputError, match=message):

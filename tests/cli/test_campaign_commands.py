@@ -269,7 +269,7 @@ def test_the_first_example_of_start_runs_on_the_packages_files(
 
 def test_predict_says_which_probability_it_gives(capsys: pytest.CaptureFixture[str]) -> None:
     said = " ".join(out(capsys, "predict", "--help").split())
-    assert "Classify new rows, with the chance of the positive class." in said
+    assert "Classify new rows, with their probabilities." in said
 
 
 def test_the_demo_is_a_whole_campaign(

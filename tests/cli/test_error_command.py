@@ -10,6 +10,7 @@ from commands import START, fill, out, refused, told
 from unskew.campaigns.example import LOG, POOL
 from unskew.cli import main
 from unskew.estimation.measures import MEASURES
+from web_page import begin_sorting
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +147,16 @@ def test_an_audit_shows_the_commoner_class_beside_each_error(
     assert re.search(r"like the labelled ones +6\.2 % +4\.\d to 8\.\d % +6\.4 % +99\.6 %", said)
     page = (tmp_path / "audit.html").read_text()
     assert "always the commoner class" in page and page.count("<td>99.6 %</td>") == 1
+
+
+def test_more_than_two_classes_have_no_commoner_and_nothing_flagged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = str(begin_sorting(tmp_path, ("cat", "dog", "owl")))
+    capsys.readouterr()
+    heading, *lines = out(capsys, "error", items, "--each", "note").splitlines()
+    assert heading.split() == ["note", "of", "all", "rows", "error,", "95", "%", "interval"]
+    assert len(lines) == 3 and all(line.endswith(")") for line in lines)
+    said = out(capsys, "error", items, "--where", "note = tall")
+    assert len(said.splitlines()) == said.count("\n") == 2 and "\n\n" not in said
+    assert "“" not in out(capsys, "status", items)

@@ -66,6 +66,25 @@ def test_every_round_is_unbiased_given_those_before(sizes):
     assert means[np.flatnonzero(sizes)] == pytest.approx(x.mean())
 
 
+@pytest.mark.parametrize("known", [[2], [0, 5], [1, 3, 4]])
+def test_labels_from_before_leave_the_estimate_unbiased_however_they_came(known):
+    """They are those of the largest values, say. Chosen rows that are not answered yet never lean on them."""
+    x = np.array([3.0, -1.0, 4.0, 1.0, -5.0, 9.0])
+    before = Picked(np.array(known), NONE, np.zeros(0), spread=0.0, before=True)
+    rest = [i for i in range(N) if i not in known]
+    w = doubt(WRONG[rest])
+    mean = 0.0
+    for i, p in zip(rest, w, strict=True):
+        drawn = Picked(NONE, np.array([i]), stand_for(np.array([p])), spread=spread(WRONG[rest], w))
+        design = Design(*NO_LOG, N, (before, drawn))
+        assert design.rest.tolist() == [len(rest), len(rest)] and design.draws == 1
+        mean += p * float(design.pool_weights(0.25) @ x)
+    assert mean == pytest.approx(x.mean())
+    waiting = Picked(NONE, np.array(rest[:1]), np.array([float(len(rest) - 1)]), chosen_lost=1, spread=1.0)
+    weights = Design(*NO_LOG, N, (before, waiting)).pool_weights(0.25) * N
+    assert weights[known].tolist() == [1.0] * len(known) and weights[rest[0]] == pytest.approx(len(rest))
+
+
 def test_with_equal_shares_the_whole_is_unbiased():
     """The shares of rounds depend a little on earlier draws. Where they do not, nothing is left of the bias."""
     x, mean = np.random.default_rng(2).random(N), 0.0

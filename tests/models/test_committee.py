@@ -23,7 +23,8 @@ from unskew.experiments.datasets import load
 from unskew.experiments.simulation import curve, simulate, simulations
 from unskew.methods import MarginSampling, RandomLabels, StreamedUnskew
 from unskew.models.bayes import BayesianLogistic
-from unskew.models.committee import MEMBERS, BootstrapCommittee
+from unskew.models.classifiers import watched
+from unskew.models.committee import FOLDS, MEMBERS, BootstrapCommittee
 from unskew.models.cross_fitting import cross_fitted_margins
 
 MODELS = {
@@ -300,3 +301,29 @@ def test_real_data(model, data_dir):
         for kind, errors in ((Unskew, bought), (RandomLabels, drawn)):
             errors.append([point[2] for point in curve(kind(model=MODELS[model], random_state=seed), s, 40)[1:]])
     assert np.mean(bought, axis=0)[-1] < 0.3 and np.mean(bought) < np.mean(drawn) + 0.02
+
+
+def test_each_label_is_judged_without_itself_only_once():
+    """Whatever asks for it, five folds are fitted once for a set of labels, and again once there are more."""
+    s, fits = scene(), []
+    token = watched.set(lambda: fits.append(1))
+    try:
+        m = Unskew(model=GaussianNB(), random_state=0).start(s.log, s.X, s.q0)
+        first = m.error()
+        assert len(fits) == 1 + MEMBERS + FOLDS and m.error() == first
+        asked = m.ask(20)
+        assert len(fits) == 1 + MEMBERS + FOLDS
+        m.tell(s.log.classes[(s.y[np.asarray(asked)] > 0).astype(int)])
+        assert m.error() != first and len(fits) == 2 * (1 + MEMBERS + FOLDS)
+    finally:
+        watched.reset(token)
+
+
+def test_whatever_a_fit_raises_is_told_in_one_line():
+    class Broken(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            raise RuntimeError("first\nsecond")
+
+    s = scene()
+    with pytest.raises(InputError, match="Broken must fit .* it says: first Try"):
+        Unskew(model=Broken(), random_state=0).start(s.log, s.X, s.q0)

@@ -98,3 +98,24 @@ def test_indicators_never_make_rows_wide():
     X = np.random.default_rng(0).integers(0, 3, (50, WIDE - 5)).astype(float)
     features = Features(X, few=6, rng=np.random.default_rng(0))
     assert features.sizes[0] == WIDE - 5 + 3 and features(X).shape[1] == 1 + WIDE - 2
+
+
+def test_columns_of_a_block_keep_their_relative_scales() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6)) * [100.0, 1.0, 8.0, 4.0, 2.0, 0.001]
+    Z = Features(X, blocks=[(2, 6)], rng=np.random.default_rng(1))(X)[:, 1:] * np.sqrt(6)
+    spread, before = Z.std(axis=0), X.std(axis=0)
+    np.testing.assert_allclose(spread[2:] / spread[2], before[2:] / before[2])
+    assert np.isclose(spread[0], spread[1]) and np.isclose((spread**2).mean(), 1.0)
+    assert np.isclose((spread[2:] ** 2).sum(), 4.0 * spread[0] ** 2)
+
+
+def test_without_blocks_nothing_changes() -> None:
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    plain, none = (Features(X, rng=np.random.default_rng(1), **more)(X, 1.0) for more in ({}, {"blocks": ()}))
+    assert plain.tobytes() == none.tobytes()
+
+
+def test_a_block_that_is_the_same_in_every_row_is_no_trouble() -> None:
+    X = np.column_stack([np.arange(50.0), np.ones((50, 3))])
+    assert np.isfinite(Features(X, blocks=[(1, 4)], rng=np.random.default_rng(0))(X, 1.0)).all()

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from unskew.experiments.datasets import load
 from unskew.models import screen as module
-from unskew.models.bayes import AIMS, BayesianLogistic, _means
+from unskew.models.bayes import AIMS, BayesianLogistic, means
 from unskew.models.belief import at_stake, settled
 from unskew.models.team import Team
 
@@ -84,7 +84,7 @@ def test_with_all_directions_it_is_the_model(rows, team, monkeypatch):
     log_odds, score = team.screen(rows[:1000], 0.3)(rows)
     np.testing.assert_allclose(log_odds, team.log_odds(rows), atol=2e-4)
     mu, U = team.members_[0].glance(rows)
-    mu = _means(team.log_odds(rows), np.einsum("ij,ij->i", U, U))
+    mu = means(team.log_odds(rows), np.einsum("ij,ij->i", U, U))
     M = at_stake(mu[:1000] - 0.3, U[:1000])
     np.testing.assert_allclose(score, settled(mu, U, M), rtol=5e-3, atol=1e-6)
     np.testing.assert_allclose(team.screen(rows[:1000], 0.3).stake, M, rtol=1e-3, atol=1e-6)

@@ -12,31 +12,14 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
 
-from web_page import PATIENCE, Page, begin, serving
+from web_page import PATIENCE, Page, begin, press, row, serving, settle
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
 BUDGET = 12
 
 
-def row(tab: Tab) -> str:
-    """The id of the row on the page, once one is there."""
-    tab.wait_for_selector("#fields dd:visible")
-    return tab.locator("#identity").inner_text().split()[1]
-
-
-def press(tab: Tab, key: str) -> None:
-    """Press a key once the row can have been read."""
-    tab.wait_for_timeout(220)
-    tab.keyboard.press(key)
-
-
 def title(tab: Tab, text: str) -> None:
     expect(tab.locator("#message-title")).to_have_text(text, timeout=15_000)
-
-
-def settle(tab: Tab) -> None:
-    """Until every answer has arrived."""
-    tab.wait_for_function("() => Object.keys(localStorage).length === 0")
 
 
 def label_all(tab: Tab, keys: str = "10") -> list[str]:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger.chain import Head
-from unskew.campaigns.ledger.engines import server
 from unskew.campaigns.ledger.events import Invited, Revoked, Undone
 from unskew.campaigns.ledger.live import Live, Transaction
 from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, State
 from unskew.campaigns.ledger.status import Status, as_html, room, status_of
-from unskew.campaigns.ledger.store import Ledger, utc_now
+from unskew.campaigns.ledger.store import Ledger, ledger_of, utc_now
 from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of, to_undo
-from unskew.errors import InputError, StoreError
+from unskew.errors import InputError
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import EQUAL, Costs
 
@@ -26,8 +25,12 @@ if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that f
     from sklearn.pipeline import Pipeline
 
     from unskew.campaigns.audit.rules import Rule
+    from unskew.campaigns.learning.drivers import Importance
+    from unskew.campaigns.learning.one_row import Why
+    from unskew.campaigns.learning.own_model import Cost
     from unskew.campaigns.measuring import Measuring
     from unskew.estimation.everyone import Everyone
+    from unskew.estimation.many import ManyEveryone
     from unskew.estimation.population import PopulationEstimate
     from unskew.methods.loop import Method
     from unskew.pools.scanning import Progress
@@ -73,8 +76,12 @@ class Campaign:
         label: str,
         propensity: str | None = None,
         id: str | None = None,
+        policy: str | None = None,
+        pool_labels: str = "known",
+        overlap: str = "refuse",
         budget: int = 500,
         method: str = "Unskew",
+        model: Any = None,
         drawn: float = 0.5,
         costs: Costs = EQUAL,
         recall: float | None = None,
@@ -84,8 +91,10 @@ class Campaign:
         seed: int = 0,
         look: int = 0,
         hash: bool = False,
+        types: Mapping[str, str] | None = None,
         now: Callable[[], datetime] = utc_now,
         progress: "Progress | None" = None,
+        costing: "Callable[[Cost], None] | None" = None,
     ) -> Self:
         """Begin a campaign in a new folder, from a log and a pool.
 
@@ -96,43 +105,45 @@ class Campaign:
         log, pool : path or frame
             CSV, Parquet or Arrow files, folders or globs of such files of one kind, or Polars or pandas frames. The
             files of a pool stay where they are if they are several, or one with more than 200,000 rows. All others are
-            copied into `dir`. Of a log of more rows, some are kept (`tables.log_files`).
+            copied into `dir`. Of a log of more rows, some are kept (`tables.log_files`). Several logs are a list.
         label, propensity, id : str
             Columns. `label` and `propensity` are in the log; without `propensity`, they are estimated. `id` is in the
             pool, and so may propensities be: the log's decision, had the row been in the log. They are used in weights.
-        budget : int
-            The number of labels that may be bought.
+        policy, pool_labels, overlap : str
+            The log's column of who decided, for propensities within each; what becomes of labels in the pool, and of
+            ids in both tables (`tables.pool_labels`).
+        budget, drawn : int, float
+            The number of labels that may be bought, and the share of them drawn at random, on which estimates rest.
         method : str
             A method that works on a pool: a name in `unskew.methods.registry`, or your own as ``module:Class``.
-        drawn : float
-            The share of the labels spent on rows drawn at random, on which error estimates rest.
-        costs : Costs
-            What a missed positive and a false alarm cost. They decide who is flagged, asked for and reported.
-        recall : float, optional
-            The share of all positives to find, instead of costs. The threshold then follows the model.
+        model : classifier, str or dict, optional
+            Learn with this classifier instead of the method's own: one that scikit-learn can clone, whose `fit` takes
+            `sample_weight`, or ``"module:Class"``, or ``{"class": "module:Class", "parameters": {...}}``.
+        costs, recall : Costs, float
+            What a missed positive and a false alarm cost; they decide who is flagged, asked for and reported. Or the
+            share of all positives to find instead: the threshold then follows the model.
         store : str, optional
             ``postgresql://user@host/database``; the password may be in ~/.pgpass. By default, a file in `dir`.
-        classes : pair of str, optional
-            (negative, positive), if the log shows only one of them or they are to be in another order.
+        classes : sequence of str, optional
+            (negative, positive) or more, if the log does not show every one or they are to be in another order.
         lease : timedelta
             For how long a row is kept for the person who asked for it.
-        seed : int
-            The seed of everything random.
-        look : int
-            Each round considers only this number of rows, drawn at random; 0 looks at all.
-        hash : bool
-            Whether to keep the SHA-256 of every file of a pool that stays where it is, for `check_hashes`.
-        now : callable
-            The clock.
-        progress : callable, optional
-            Is told, while a pool in files is read, how many rows are done, and of how many.
+        look, seed, hash : int, bool
+            Each round considers only `look` rows, drawn at random; 0 looks at all. `seed` seeds everything random. With
+            `hash`, the SHA-256 of every file of a pool that stays where it is will be kept, for `check_hashes`.
+        types : mapping, optional
+            What columns hold where they look like something else: ``{"zip": "category", "size": "ordinal:S,M,L"}``.
+        now, progress, costing : callable
+            The clock; what is told how many rows are read, or copies of `model` fitted, and of how many; and what is
+            told what each ask costs with this `model`, before the first fits.
         """
         from unskew.campaigns.creating import create  # scikit-learn takes seconds to import
 
         create(
             Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            drawn=drawn, aim=Aim(costs, recall), store=store, classes=None if classes is None else list(classes),
-            lease=lease, seed=seed, look=look, hash=hash, progress=progress,
+            model=model, drawn=drawn, aim=Aim(costs, recall), store=store, lease=lease, seed=seed, look=look, hash=hash,
+            classes=None if classes is None else list(classes), types=types, policy=policy, pool_labels=pool_labels,
+            overlap=overlap, progress=progress, costing=costing,
         )  # fmt: skip
         return cls.open(dir, now=now)
 
@@ -145,15 +156,7 @@ class Campaign:
         is the clock.
         """
         folder = Folder(dir)
-        campaign, store = folder.identify()
-        if store is None:
-            folder.check_ledger()
-            ledger = Ledger(folder.ledger, create=False, read_only=folder.read_only, patience=patience, now=now)
-        else:
-            try:
-                ledger = Ledger(server(store), create=False, patience=patience, now=now)
-            except InputError as error:
-                raise StoreError(f"{folder.marker} names a store that cannot be used: {error}") from None
+        campaign, ledger = ledger_of(folder, patience, now)
         try:
             return cls(folder, ledger, campaign, ledger.settings(campaign))
         except BaseException:
@@ -262,7 +265,7 @@ class Campaign:
         With `only_given`, `by` may answer only rows that were handed to `by`, now or earlier.
         """
         with self._live.writing() as write:
-            return self._take_in(write, lines, by, force_correct, only_given)
+            return self._take_in(write, lines, by, force_correct=force_correct, only_given=only_given)
 
     def exchange(self, lines: Sequence[Line], n: int, *, by: str, fit: Fit = list) -> tuple[Told, list[Row]]:
         """`tell_lines` with `only_given`, then `hand_out`, in one transaction: answers in, the next rows out."""
@@ -293,19 +296,10 @@ class Campaign:
                 row = state.rows[row.id]
             return row
 
-    def _take_in(
-        self,
-        write: Transaction,
-        lines: Sequence[Line | Unread],
-        by: str,
-        force_correct: bool = False,
-        only_given: bool = False,
-    ) -> Told:
+    def _take_in(self, write: Transaction, lines: Sequence[Line | Unread], by: str, **how: bool) -> Told:
         checked_name(by)
-        events, told = judge(
-            write.state, lines, self.settings.classes, actor=by, now=self.ledger.now(), force_correct=force_correct,
-            only_given=only_given,
-        )  # fmt: skip
+        now = self.ledger.now()
+        events, told = judge(write.state, lines, self.settings.classes, actor=by, now=now, **how)
         write.append(*events, by=by)
         return told
 
@@ -344,15 +338,16 @@ class Campaign:
         threshold: float | None = None,
         where: "str | Rule | None" = None,
         against: Any = None,
+        of: str | None = None,
     ) -> "PopulationEstimate":
         """The model's error, or another measure, on the whole population, with an interval.
 
         `where` is a rule for a group of rows, such as ``"income < 2300 and region = north"``. `against` is another
         model: a column of log and pool with its probability of the positive class, a number of labels (for this
         campaign's model at that time), or a fitted classifier that takes the pool's columns. The estimate is then how
-        much larger the measure is for the present model. Raises `NoRandomLabel` if no label came at random.
+        much larger the measure is for the present model. `of` is one of more than two classes, against all others.
         """
-        return self.measuring().estimate(measure, level, threshold, where, against)
+        return self.measuring().estimate(measure, level, threshold, where, against, of)
 
     def measuring(self) -> "Measuring":
         """All that can be said about the model after the answers so far: measures, groups, labels for a width."""
@@ -360,7 +355,19 @@ class Campaign:
 
         return Measuring(self._rounds.fitting, self._rounds.snapshot())
 
-    def everyone(self) -> "Everyone":
+    def importance(self) -> "Importance | None":
+        """How much each column matters to the model; None while labels are too few (`learning.drivers`)."""
+        from unskew.campaigns.learning.drivers import importance
+
+        return importance(self._rounds.fitting, self._rounds.snapshot())
+
+    def why(self, id: str) -> "Why":
+        """What the model says of a row of the pool, and what each column does to it (`learning.one_row`)."""
+        from unskew.campaigns.learning.one_row import why
+
+        return why(self._rounds.fitting, self._rounds.snapshot(), id)
+
+    def everyone(self) -> "Everyone | ManyEveryone":
         """Every row of log and pool as the model judges it, and how the labels came about; estimates rest on this."""
         return self._rounds.fitting.everyone(self._rounds.snapshot())
 

@@ -1,5 +1,7 @@
 """A new campaign from two tables: everything is checked first, then written. `campaign.json` is written last."""
 
+import inspect
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
 from numbers import Integral
@@ -12,17 +14,19 @@ import unskew
 from unskew.campaigns.folder import Folder, digest
 from unskew.campaigns.learning.consent import agree
 from unskew.campaigns.learning.fitting import Fitting
+from unskew.campaigns.learning.own_model import Cost
+from unskew.campaigns.learning.recipes import consented, recorded
 from unskew.campaigns.ledger.chain import Head
 from unskew.campaigns.ledger.engines import holds_password, server
 from unskew.campaigns.ledger.events import Started
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.ledger.store import Ledger
-from unskew.campaigns.tables.encoding import schema_of
-from unskew.campaigns.tables.files import check_pool, feature_columns, kinds, read_table
+from unskew.campaigns.tables.encoding import MOST_LEVELS, schema_of
+from unskew.campaigns.tables.files import feature_columns, kinds
 from unskew.campaigns.tables.frames import put_frame
-from unskew.campaigns.tables.log_files import read_log
-from unskew.campaigns.tables.pool_files import AsInLog, check_files_of_pool, files_that_stay, write_list
+from unskew.campaigns.tables.pool_files import write_list
+from unskew.campaigns.tables.sources import gather
 from unskew.errors import InputError
 from unskew.estimation.aims import Aim
 from unskew.methods.registry import POOL_METHODS, REGISTRY, is_registered, method_named
@@ -46,6 +50,7 @@ def create(
     id: str | None,
     budget: int,
     method: str,
+    model: Any,
     drawn: float,
     aim: Aim,
     store: str | None,
@@ -54,12 +59,18 @@ def create(
     seed: int,
     look: int,
     hash: bool = False,
+    types: Mapping[str, str] | None = None,
+    policy: str | None = None,
+    pool_labels: str = "known",
+    overlap: str = "refuse",
     progress: Progress | None = None,
+    costing: Callable[[Cost], None] | None = None,
 ) -> None:
     """Make the folder a campaign, or leave everything as it was. After a kill at any point, the same call works."""
     folder.check_free()
     named = _checked_method(method)
     agree(named)
+    own = {} if model is None else _checked_model(named, model)
     budget, seed = _whole("budget", budget, "500"), _whole("seed", seed, "0")
     if budget < 1:
         raise InputError(f"budget must be at least 1 label; got {budget}. Set it to the number you can pay for.")
@@ -71,22 +82,18 @@ def create(
         raise InputError(f"seed must be at least 0; got {seed}. Choose another.")
     if id in PREDICTED:
         raise InputError(f"ids may not be in a column {id!r}: predictions have one of that name. Rename it.")
-    read = read_log(log, label, propensity, id, classes=classes, progress=progress)
-    log_frame = read.frame
-    files = files_that_stay(pool)
-    if files is None:
-        # The log decides what a column holds: the few rows of a pool may look like something else.
-        text = [name for name, dtype in log_frame.schema.items() if dtype == pl.String]
-        pool_read = read_table(pool, text=text if id is None else [*text, id], name="the pool")
-        pool_frame = check_pool(log_frame, pool_read, label, propensity, id)
-    else:  # a row of it
-        pool_frame = check_files_of_pool(files, AsInLog.of(log_frame, label, propensity, id, files), progress)
-    features = feature_columns(log_frame, label, propensity, id)
-    holds = kinds(log_frame)
+    tables = gather(
+        log, pool, label, propensity, id, policy=policy, classes=classes, pool_labels=pool_labels, overlap=overlap,
+        types=types, progress=progress,
+    )  # fmt: skip
+    read, files, pool_frame = tables.log, tables.files, tables.pool
+    log_frame = read.described
+    features = feature_columns(log_frame, label, propensity, id, read.types)
+    holds = kinds(log_frame, read.types)
     with ExitStack() as opened:
         ledger = None if store is None else opened.enter_context(Ledger(server(store)))  # first: is it there at all?
         opened.enter_context(folder.making())
-        put_frame(folder.log, log_frame)
+        put_frame(folder.log, read.frame)
         if files is None:
             put_frame(folder.pool, pool_frame)
         else:
@@ -106,6 +113,7 @@ def create(
             id=id,
             classes=tuple(read.classes),
             kinds={name: holds[name] for name in features if log_frame[name].n_unique() > 1},
+            given=read.types,
             types=_shown_types(pool_frame, label, propensity),
             log_rows=read.rows,
             log_kept=0 if read.kept is None else log_frame.height,
@@ -113,9 +121,16 @@ def create(
             log_sha256=digest(folder.log),
             pool_rows=pool_frame.height if files is None else sum(file.rows for file in files),
             pool_sha256=digest(folder.pool if files is None else folder.pool_files),
+            levels=MOST_LEVELS,
             look=look,
+            model=own,
+            policy=read.policy,
+            pool_labelled=tables.known,
+            sources=tables.sources,
         )
         fitting = Fitting(folder, settings, progress)
+        if costing is not None and (cost := fitting.cost()) is not None:
+            costing(cost)  # before it is paid
         fitting.method([])  # now, so that the first ask need not wait, and what cannot be fitted is refused here
         first = Started(*fitting.estimates(Snapshot([], [], [])))
         campaign = str(uuid4())
@@ -152,6 +167,15 @@ def _checked_method(method: Any) -> str:
             f"Name one of {', '.join(POOL_METHODS)}, or your own as module:Class."
         )
     return name
+
+
+def _checked_model(method: str, model: Any) -> dict[str, Any]:
+    """What the ledger keeps of a classifier of the user's own, to which the user has agreed by naming it."""
+    if "model" not in inspect.signature(method_named(method, POOL_METHODS)).parameters:
+        raise InputError(f"method {method!r} takes no model=, so it learns with its own. Leave one of them out.")
+    found = recorded(model)
+    agree(consented(found))
+    return found
 
 
 def _shown_types(pool: pl.DataFrame, label: str, propensity: str | None) -> dict[str, str]:

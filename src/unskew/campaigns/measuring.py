@@ -12,14 +12,17 @@ from unskew.campaigns.audit.rule_text import rule_of
 from unskew.campaigns.audit.rules import Condition, Rule
 from unskew.campaigns.learning.fitting import Fitting, design_of
 from unskew.campaigns.ledger.state import Snapshot
+from unskew.campaigns.tables.column_types import in_rules, kinds, left_out
 from unskew.campaigns.tables.encoding import MISSING, plain_column
+from unskew.campaigns.tables.labels import canonical
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, TooFewRows, unknown
 from unskew.estimation.costs import Costs
 from unskew.estimation.counts import mean_of
 from unskew.estimation.everyone import WITHOUT_THRESHOLD, Everyone
+from unskew.estimation.many import OF_ALL, ClassEstimate, ManyEveryone
 from unskew.estimation.measures import MEASURES
 from unskew.estimation.planning import Ahead, Widths
-from unskew.estimation.population import PopulationEstimate
+from unskew.estimation.population import PopulationEstimate, Side
 from unskew.rows import Bools, Floats
 
 LEAST_SAMPLED = 200
@@ -47,22 +50,54 @@ class Measuring:
         self.fitting, self.asked = fitting, asked
 
     def estimate(
-        self, measure: str, level: float, threshold: float | None, where: str | Rule | None, against: Any
+        self,
+        measure: str,
+        level: float,
+        threshold: float | None,
+        where: str | Rule | None,
+        against: Any,
+        of: str | None = None,
     ) -> PopulationEstimate:
         whole = where is not None or against is not None  # a row must be judged as itself
         everyone = self.fitting.everyone(self.asked, whole=whole)
         group = None if where is None else self.group(where)
         decided = threshold is None and measure not in WITHOUT_THRESHOLD
         other = None if against is None else self._log_odds(against, everyone.costs if decided else None)
-        return everyone.estimate(measure, level=level, threshold=threshold, where=group, against=other)
+        how: dict[str, Any] = {"level": level, "threshold": threshold, "where": group, "against": other}
+        if isinstance(everyone, ManyEveryone):
+            return everyone.estimate(measure, of=None if of is None else self._class(of), **how)
+        if of is not None:
+            raise InputError(f"a class is named where there are more than two; got {of!r}. Leave it out.")
+        return everyone.estimate(measure, **how)
+
+    def _class(self, name: str) -> int:
+        """The position of a class, written as people write it."""
+        classes = self.fitting.settings.classes
+        found = canonical(name, classes)
+        if found is None:
+            raise unknown("class", name, classes)
+        return classes.index(found)
+
+    def classes(self) -> dict[str, ClassEstimate]:
+        """What is known of each class, if there are more than two; else nothing."""
+        everyone = self.fitting.everyone(self.asked)
+        if not isinstance(everyone, ManyEveryone):
+            return {}
+        return {name: everyone.of_class(k) for k, name in enumerate(self.fitting.settings.classes)}
+
+    def confusion(self) -> list[list[Side]] | None:
+        """The share of everyone with each class (row) and each prediction (column), of more than two classes."""
+        everyone = self.fitting.everyone(self.asked)
+        return everyone.confusion() if isinstance(everyone, ManyEveryone) else None
 
     def measures(self) -> dict[str, PopulationEstimate | None]:
         """All measures; None for one that has no value, such as the precision of a model that flags nobody.
 
         The mean cost of a row is among them if errors differ in what they cost.
         """
-        measures = dict.fromkeys((*MEASURES, *self.fitting.settings.aim.measures))
-        return _estimated(self.fitting.everyone(self.asked), measures)
+        everyone = self.fitting.everyone(self.asked)
+        known = OF_ALL if isinstance(everyone, ManyEveryone) else MEASURES
+        return _estimated(everyone, dict.fromkeys((*known, *self.fitting.settings.aim.measures)))
 
     def members(self) -> list[Worth]:
         """What each member of the model would be worth alone, by the measure that leads; none if it is no team.
@@ -77,21 +112,46 @@ class Measuring:
             found.append(Worth(member.name, member.weight, alone))
         return found
 
+    def against_built_in(self) -> PopulationEstimate | None:
+        """How much larger the leading measure is for a model of the user's own than for the method's, fitted alike.
+
+        None if the campaign has no such model, or nothing can be estimated. If a recall is wanted, each model has the
+        threshold that reaches it, and precision is compared.
+        """
+        fitting, aim = self.fitting, self.fitting.settings.aim
+        if fitting.own is None:
+            return None
+        everyone = fitting.everyone(self.asked)
+        with suppress(NoRandomLabel, EmptyMeasure):
+            everyone.estimate()  # before the work
+            margin, costs = fitting.built_in(self.asked)
+            margin = margin + everyone.costs.log_odds - costs.log_odds
+            return everyone.estimate(aim.measures[0 if aim.recall is None else 1], against=margin)
+        return None
+
     def ahead(self, left: int) -> Ahead | None:
         """What `left` further labels would do to the interval; None if the campaign draws none."""
         drawn = self.fitting.settings.drawn
         return Widths(self.fitting.everyone(self.asked), drawn).ahead(left) if drawn else None
 
+    def left_out(self) -> dict[str, str]:
+        """The log's columns that are not learned from, why, and how to keep them."""
+        log, settings = self.fitting.log_frame, self.fitting.settings
+        special = (settings.label, settings.propensity, settings.id)
+        holds = {name: kind for name, kind in kinds(log, settings.given).items() if name not in special}
+        return {name: why for name, why in left_out(log, holds, settings.given).items() if name not in settings.kinds}
+
     def values_of(self, column: str) -> dict[str, Rule]:
         """A rule for each value of a column, the commonest first."""
-        kinds = self.fitting.settings.kinds
-        if column not in kinds:
-            raise unknown("column", column, kinds)
-        kind = kinds[column]
+        named = in_rules(self.fitting.settings.kinds)
+        if column not in named:
+            raise unknown("column", column, named)
+        kind = named[column]
         if kind not in ("category", "boolean"):
+            like = {"date": ">= 2024-01-01", "text": "has the word refund"}.get(kind, "< 100")
             raise InputError(
                 f"{column!r} holds a {kind}, with too many values. Name a column of categories, or give a rule such "
-                f"as '{column} {'>= 2024-01-01' if kind == 'date' else '< 100'}'."
+                f"as '{column} {like}'."
             )
         frames = self.fitting.log_frame, self.fitting.pool_sample
         texts = pl.concat([frame[column].cast(pl.String).fill_null(MISSING) for frame in frames])
@@ -100,8 +160,8 @@ class Measuring:
 
     def group(self, where: str | Rule) -> Bools:
         """Which rows of log and pool a rule is about; of a large pool in files, which rows of a sample of it."""
-        kinds = self.fitting.settings.kinds
-        rule = rule_of(where, kinds) if isinstance(where, str) else where
+        named = in_rules(self.fitting.settings.kinds)
+        rule = rule_of(where, named) if isinstance(where, str) else where
         frames = self.fitting.log_frame, self.fitting.held_frame(self.asked)
         found = [rule.mask(frame) for frame in frames]
         rows = int(found[1].sum())
@@ -128,10 +188,19 @@ class Measuring:
         if isinstance(against, int) and not isinstance(against, bool):
             margin, earlier = self._earlier(against)
             return margin + (0.0 if costs is None else costs.log_odds - earlier.log_odds)
+        classes = self.fitting.settings.classes
+        if isinstance(against, str) and len(classes) > 2:
+            raise InputError(
+                f"a column holds the probabilities of one class, and there are {len(classes)}; got {against!r}. "
+                "Compare with a number of labels, or in Python with a classifier."
+            )
         if isinstance(against, str):
             named = zip(frames, ("log", "pool"), strict=True)
             return np.concatenate([_probabilities(frame, against, table) for frame, table in named])
-        positive = [str(value) for value in against.classes_].index(self.fitting.settings.classes[1])
+        if len(classes) > 2:
+            order = [[str(value) for value in against.classes_].index(name) for name in classes]
+            return np.concatenate([np.log(_inside(against.predict_proba(frame)[:, order])) for frame in frames])
+        positive = [str(value) for value in against.classes_].index(classes[1])
         return np.concatenate([_finite(against.predict_proba(frame)[:, positive]) for frame in frames])
 
     def _earlier(self, labels: int) -> tuple[Floats, Costs]:
@@ -143,7 +212,7 @@ class Measuring:
         return self.fitting.judged_by([row for row in answered if row.id in first], self.asked)
 
 
-def _estimated(everyone: Everyone, measures: Iterable[str]) -> dict[str, PopulationEstimate | None]:
+def _estimated(everyone: Everyone | ManyEveryone, measures: Iterable[str]) -> dict[str, PopulationEstimate | None]:
     """Estimates by measure; None for one that has no value."""
 
     def one(measure: str) -> PopulationEstimate | None:
@@ -177,7 +246,11 @@ def _probabilities(frame: pl.DataFrame, column: str, table: str) -> Floats:
 
 
 def _finite(p: Any) -> Floats:
-    return np.asarray(logit(np.clip(np.asarray(p, dtype=np.float64), SURE, 1.0 - SURE)))
+    return np.asarray(logit(_inside(p)))
+
+
+def _inside(p: Any) -> Floats:
+    return np.asarray(np.clip(np.asarray(p, dtype=np.float64), SURE, 1.0 - SURE))
 
 
 def _known(rule: Rule, frame: pl.DataFrame) -> str:

@@ -142,7 +142,7 @@ def judge(
             continue
         row, label = state.rows[id], None if text is None else canonical(text, classes)
         if text is not None and label is None:
-            told = f"label {text!r} of row {id!r} must be {classes[0]!r} or {classes[1]!r}. Correct it."
+            told = f"label {text!r} of row {id!r} must be {_either(classes)}. Correct it."
             problems.append((line, told))
         elif id in first and first[id][1] != label:
             before, earlier = first[id]
@@ -172,6 +172,13 @@ def judge(
         raise Rejected(sorted(problems, key=lambda problem: problem[0] or 0), conflicts=conflicts)
     kinds = [type(event) for event in events]
     return events, Told(kinds.count(Answered), kinds.count(Skipped), kinds.count(Corrected), repeated)
+
+
+def _either(classes: Sequence[str]) -> str:
+    """The classes, or the first few of many."""
+    if len(classes) == 2:
+        return f"{classes[0]!r} or {classes[1]!r}"
+    return f"one of {', '.join(map(repr, classes[:8]))}{', ...' if len(classes) > 8 else ''}"
 
 
 def _says(row: Row, label: str | None) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unskew.cli.campaign import Cluster, Overwrite, engine, say_next
+from unskew.cli.campaign import Cluster, Overwrite, Types, engine, say_next
 from unskew.cli.progress import waiting
 from unskew.estimation.sentences import percent
 from unskew.writing import Output, page_of
@@ -21,10 +21,11 @@ NARROW = 60
 
 
 def audit(
-    log: Annotated[
-        str,
+    logs: Annotated[
+        list[str],
         typer.Argument(
-            metavar="LOG", help="A row for everyone: a .csv, .csv.gz, .tsv or .parquet file, or a folder of the last."
+            metavar="LOG",
+            help="A row for everyone: a .csv, .csv.gz, .tsv or .parquet file, or a folder of the last. Or several.",
         ),
     ],
     label: Annotated[str, typer.Option(help="The column with the label, empty where it is unknown.")],
@@ -32,10 +33,15 @@ def audit(
         str | None, typer.Option(help="The column with each row's chance of a label. Default: it is estimated.")
     ] = None,
     id: Annotated[str | None, typer.Option(help="The column with each row's id.")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy-column", help="The column of who decided: propensities are estimated within each."),
+    ] = None,
     pool: Annotated[
         str | None,
         typer.Option(metavar="PATH", help="A sample of everyone, for a log in which every row has a label."),
     ] = None,
+    types: Types = None,
     html: Annotated[Path | None, typer.Option(help="Also write the audit as a page, with a picture.")] = None,
     overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
@@ -49,27 +55,45 @@ def audit(
     unskew audit granted.csv --label repaid --pool applicants.csv
     """
     from unskew.campaigns.audit.log_audit import audit_log
+    from unskew.campaigns.tables.given_types import parsed
 
     output = None if html is None else Output(html, COMMAND, page_of(COMMAND), overwrite, (".html", ".htm"))
     with engine(cluster), waiting("examining the log") as report:
-        found = audit_log(log, label, propensity, id, pool=pool, seed=seed, progress=report)
-    name = Path(log).name
+        found = audit_log(
+            logs[0] if len(logs) == 1 else logs, label, propensity, id, policy=policy, pool=pool, seed=seed,
+            types=parsed(types or []), progress=report,
+        )  # fmt: skip
+    name = ", ".join(Path(log).name for log in logs)
     page = None if output is None else _write_page(found, name, output)
-    step = _next(log, pool, label, propensity, id)
+    step = _next(logs, pool, label, propensity, id, policy, types or [])
     if as_json:
         where = None if page is None else str(page)
-        print(json.dumps({"log": log, **found.as_dict(), "page": where, "next": step}, indent=1))
+        print(
+            json.dumps(
+                {"log": logs[0] if len(logs) == 1 else logs, **found.as_dict(), "page": where, "next": step}, indent=1
+            )
+        )
     else:
         _print(found, name, page)
         say_next(*step)
 
 
-def _next(log: str, pool: str | None, label: str, propensity: str | None, id: str | None) -> list[str]:
+def _next(
+    logs: list[str],
+    pool: str | None,
+    label: str,
+    propensity: str | None,
+    id: str | None,
+    policy: str | None,
+    types: list[str],
+) -> list[str]:
     """A campaign on this log. Its folder, and its pool if none was given, are not known here: names are examples."""
-    named = {"--label": label, "--propensity": propensity, "--id": id}
+    named = {"--label": label, "--propensity": propensity, "--id": id, "--policy-column": policy}
     columns = [word for option, column in named.items() if column is not None for word in (option, column)]
-    other = "pool.csv" if "://" in log else str(Path(log).with_name("pool.csv"))
-    return ["start", "campaign", "--log", log, "--pool", pool or other, *columns]
+    columns += [word for given in types for word in ("--type", given)]
+    other = "pool.csv" if "://" in logs[0] else str(Path(logs[0]).with_name("pool.csv"))
+    given = [word for log in logs for word in ("--log", log)]
+    return ["start", "campaign", *given, "--pool", pool or other, *columns]
 
 
 def _write_page(found: "LogAudit", name: str, output: Output) -> Path:
@@ -115,10 +139,11 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
     errors.add_row("naive model, on everyone", *_error(found.naive))
     errors.add_row("weighted model, on everyone", *_error(found.weighted))
     show(errors)
-    say(
-        "commoner: the error of always saying the commoner class. flagged: the share of rows that the model predicts "
-        f"to be {escape(list(found.classes)[1])}."
-    )
+    if len(found.classes) == 2:
+        say(
+            "commoner: the error of always saying the commoner class. flagged: the share of rows that the model "
+            f"predicts to be {escape(list(found.classes)[1])}."
+        )
 
     if found.blind_spots is None:
         say("[bold]2. Blind spots[/bold]: not known. The log does not show who has no label.")
@@ -150,6 +175,7 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
             chances.add_row(*fact)
         chances.show_header = False
         show(chances)
+    say("Learnt from: " + escape(", ".join(f"{column} ({kind})" for column, kind in found.columns.items())) + ".")
     if found.left_out:
         say("Left out: " + escape(", ".join(f"{column} ({why})" for column, why in found.left_out.items())) + ".")
     if page is not None:
@@ -179,5 +205,8 @@ def _chances(found: "LogAudit") -> tuple[str, dict[str, str]]:
 def _error(found: "PopulationEstimate | None") -> tuple[str, ...]:
     if found is None:
         return "not known", "", "", ""
-    shares = [f"{percent(share or 0.0)} %" for share in (found.value, found.high, found.commoner, found.flagged)]
+    shares = [
+        "" if share is None else f"{percent(share)} %"
+        for share in (found.value, found.high, found.commoner, found.flagged)
+    ]
     return shares[0], f"{percent(found.low)} to {shares[1]}", *shares[2:]

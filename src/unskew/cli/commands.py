@@ -17,10 +17,11 @@ from unskew.cli.reproduce import reproduce
 from unskew.cli.results import export, predict, report, status
 from unskew.cli.serve import serve
 from unskew.cli.start import start
+from unskew.cli.why import why
 from unskew.errors import UnskewError
 
 app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-for command in (demo, audit, start, ask, tell, serve, status, error, report, predict, export, curve, reproduce):
+for command in (demo, audit, start, ask, tell, serve, status, error, report, predict, why, export, curve, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 

@@ -33,6 +33,9 @@ def error(
     threshold: Annotated[
         float | None, typer.Option(help="A row is flagged from this probability on. Default: as the costs say, 0.5.")
     ] = None,
+    of: Annotated[
+        str | None, typer.Option("--class", metavar="CLASS", help="One of more than two classes, against the others.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """How wrong the model is: on a group, or against another model.
@@ -42,13 +45,20 @@ def error(
     unskew error bank --measure recall --each region
 
     unskew error bank --against 100
+
+    unskew error digits --measure recall --class 8
     """
     from unskew.campaigns import Campaign
 
     if where is not None and each is not None:
         raise InputError(f"--where and --each exclude each other; got {where!r} and {each!r}. Give one of them.")
     with Campaign.open(dir) as campaign, waiting("estimating"):
-        how: dict[str, Any] = {"measure": measure, "threshold": threshold, "against": _other(campaign, against)}
+        how: dict[str, Any] = {
+            "measure": measure,
+            "threshold": threshold,
+            "against": _other(campaign, against),
+            "of": of,
+        }
         if each is not None:
             _print_groups(campaign, each, how, as_json)
             return
@@ -59,9 +69,9 @@ def error(
             print_json({"measure": measure, "value": None, "why": told}) if as_json else print(f"{measure}: {told}")
             return
         rows = 1.0 if where is None else campaign.measuring().share(where)
-        classes = campaign.settings.classes
+        classes = campaign.settings.classes if of is None else ("any other class", of)
     if as_json:
-        print_json({**(as_record(found) or {}), "where": where, "rows": rows, "against": how["against"]})
+        print_json({**(as_record(found) or {}), "where": where, "class": of, "rows": rows, "against": how["against"]})
         return
     if where is not None:
         print(f"{percent(rows)} % of all rows are like this: {where}")
@@ -87,14 +97,16 @@ def _said(found: "PopulationEstimate", classes: tuple[str, ...], group: bool, ag
         words = MEASURES[found.measure].format(positive=classes[1], negative=classes[0])
         return [f"{words}: {interval(found, found.measure)}"]
     if group:
-        return [f"the model is {wrong(found, 'them')}", beside(found, classes, "them")]
-    return [f"the model is {wrong(found)}", *(told for told in (beside(found, classes), sources(found)) if told)]
+        said = [f"the model is {wrong(found, 'them')}", beside(found, classes, "them")]
+    else:
+        said = [f"the model is {wrong(found)}", beside(found, classes), sources(found)]
+    return [one.strip() for one in said if one]
 
 
 def _print_groups(campaign: "Campaign", column: str, how: dict[str, Any], as_json: bool) -> None:
     measuring = campaign.measuring()
     rules = measuring.values_of(column)
-    plain = how["measure"] == "error" and how["against"] is None
+    plain = how["measure"] == "error" and how["against"] is None and len(campaign.settings.classes) == 2
     what = how["measure"] if how["against"] is None else f"difference in {how['measure']}"
     records: list[dict[str, Any]] = []
     lines = [[column, "of all rows", f"{what}, 95 % interval", *(["commoner class", "flagged"] if plain else [])]]

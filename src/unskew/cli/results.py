@@ -58,15 +58,18 @@ def status(
             measuring, unknown = campaign.measuring(), None
             to_come = measuring.ahead(found.left + found.open)
             measures = _measures(measuring) if as_json else {}
+            changed = (measuring.fitting.own and measuring.fitting.own.changed) or None
         except InputError as error:  # the model cannot be fitted here: the rest is known without it
-            to_come, unknown, measures = None, str(error), {}
+            to_come, unknown, measures, changed = None, str(error), {}, None
     step = next_step(found, dir)
     if as_json:
         record = {**found.as_dict(), **estimates(found), "measures": measures, "hashed": hashed}
-        print_json({**record, "ahead": _plain(to_come), "unknown": unknown, "next": step})
+        print_json({**record, "ahead": _plain(to_come), "unknown": unknown, "changed": changed, "next": step})
     else:
         more = f"What more labels would do is not known: {unknown}" if unknown else ahead(to_come, found.aim.interval)
         _print(found, more)
+        if changed:
+            print(changed)
         if hashed is not None:
             print(f"{count(hashed, 'file')} of the pool: every byte is as it was when the campaign began")
         say_next(*step)
@@ -106,6 +109,7 @@ def report(
     unskew report bank --out bank.html
     """
     from unskew.campaigns import Campaign
+    from unskew.campaigns.report.drivers import as_record as importance_record
     from unskew.campaigns.report.report import page, write_report
 
     with engine(cluster), Campaign.open(dir) as campaign, waiting("writing the report") as told:
@@ -118,9 +122,11 @@ def report(
     if as_json:
         error = as_record(facts["error"])
         said = {"headline": facts["headline"], "words": facts["beside"], "decision": facts["decision"]}
-        print_json({"report": str(path), **said, "error": error, "members": _members(facts["members"]), "next": step})
+        rival = {"against_built_in": as_record(facts["against_built_in"]), "changed": facts["changed"] or None}
+        more = {"members": _members(facts["members"]), "importance": importance_record(facts["importance"])}
+        print_json({"report": str(path), **said, "error": error, **more, **rival, "next": step})
     else:
-        print(facts["headline"], *facts["beside"], sep="\n")
+        print(facts["headline"], *facts["beside"], *filter(None, (facts["rival"], facts["changed"])), sep="\n")
         print(f"report: {path}")
         say_next(*(step if step[0] != "report" else ("predict", dir, "new.csv", "--out", "predictions.csv")))
 
@@ -143,7 +149,7 @@ def predict(
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Classify new rows, with the chance of the positive class.
+    """Classify new rows, with their probabilities.
 
     unskew predict bank new.parquet --out predictions.parquet
 
@@ -213,6 +219,8 @@ def export(
 
 def _print(found: "Status", to_come: str) -> None:
     print(f"labels      {found.spent} of {found.budget}, {found.skipped} skipped")
+    for source in found.sources:
+        print(f"            {source}")
     print(f"rows        {found.leased} assigned, {found.available} available, {found.left} more may be asked for")
     print(f"rounds      {found.rounds}, {found.closed} closed")
     print(f"the {'model' if found.error else 'error'}   {found.told.removeprefix('is ')}")

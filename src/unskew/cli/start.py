@@ -1,12 +1,13 @@
 """`unskew start`: a new campaign from a log and a pool."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Cluster, Json, count, engine, next_step, print_json, say_next
+from unskew.cli.campaign import Cluster, Json, Types, count, engine, next_step, print_json, say_next
 from unskew.cli.progress import waiting
 from unskew.errors import InputError
 from unskew.estimation.costs import Costs
@@ -14,6 +15,7 @@ from unskew.methods.registry import POOL_METHODS
 
 if TYPE_CHECKING:
     from unskew.campaigns import Campaign
+    from unskew.campaigns.learning.own_model import Cost
 
 YEAR = 525_600
 """In minutes."""
@@ -22,10 +24,11 @@ YEAR = 525_600
 def start(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's new folder.", show_default=False)],
     log: Annotated[
-        str,
+        list[str],
         typer.Option(
             metavar="PATH",
-            help="The log: rows with and without a label. CSV, Parquet, Arrow, or a folder of such files.",
+            help="The log: rows with and without a label. CSV, Parquet, Arrow, or a folder of such files. "
+            "Several logs: --log a.csv --log b.csv.",
         ),
     ],
     pool: Annotated[
@@ -39,8 +42,27 @@ def start(
         str | None, typer.Option(help="The log's column of propensities. Default: they are estimated.")
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="The pool's column of ids. Default: row-1, row-2, ...")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy-column", help="The log's column of who decided. Propensities are estimated within each."
+        ),
+    ] = None,
+    pool_labels: Annotated[
+        str, typer.Option(help="Labels in the pool: known, logged (with propensities of their own) or ignore.")
+    ] = "known",
+    overlap: Annotated[
+        str, typer.Option(help="Ids in both log and pool: refuse, merge, or separate (different people).")
+    ] = "refuse",
     budget: Annotated[int, typer.Option(help="The number of labels that may be bought.")] = 500,
     method: Annotated[str, typer.Option(help=f"{', '.join(POOL_METHODS)}, or your own as module:Class.")] = "Unskew",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:CLASS", help="Learn with this classifier, such as lightgbm:LGBMClassifier."),
+    ] = None,
+    model_parameters: Annotated[
+        str | None, typer.Option(metavar="JSON", help="""Its parameters, such as '{"n_estimators": 50}'.""")
+    ] = None,
     drawn: Annotated[
         float, typer.Option(help="Share of the labels drawn at random, on which the error estimate rests.")
     ] = 0.5,
@@ -57,13 +79,14 @@ def start(
         str | None, typer.Option(metavar="URL", help="postgresql://user@host/database. Default: a file in DIR.")
     ] = None,
     classes: Annotated[
-        str | None, typer.Option(metavar="NEG,POS", help="The two classes, the negative one first.")
+        str | None, typer.Option(metavar="NEG,POS", help="The classes, of two the negative one first.")
     ] = None,
     lease: Annotated[float, typer.Option(help="Minutes for which a row is kept for the person who asked.")] = 30.0,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
     look: Annotated[
         int, typer.Option(metavar="N", help="Consider only N rows, drawn at random, in each round. 0 looks at all.")
     ] = 0,
+    types: Types = None,
     hash: Annotated[
         bool, typer.Option("--hash", help="Keep a SHA-256 of each file of the pool, for `unskew status --hash`.")
     ] = False,
@@ -77,25 +100,39 @@ def start(
     unskew start bank --log log.parquet --pool pool.parquet --label repaid --store postgresql://team@db/bank
 
     unskew start bank --log log.parquet --pool 'pool/*.parquet' --label repaid --id application
+
+    unskew start bank --log log.csv --pool pool.csv --label repaid --model lightgbm:LGBMClassifier
+
+    unskew start bank --log north.csv --log south.csv --pool pool.csv --label repaid --id application
     """
     from unskew.campaigns import Campaign
     from unskew.campaigns.ledger.engines import holds_password
+    from unskew.campaigns.tables.given_types import parsed
 
-    pair = None if classes is None else [name.strip() for name in classes.split(",")]
-    if pair is not None and len(pair) != 2:
-        raise InputError(f"--classes must be two names, the negative one first; got {classes!r}. Try --classes no,yes.")
+    names = None if classes is None else [name.strip() for name in classes.split(",")]
+    if names is not None and len(names) < 2:
+        raise InputError(f"--classes must be two names or more; got {classes!r}. Try --classes no,yes.")
     if not 0 < lease <= YEAR:
         raise InputError(f"--lease must be above 0 and at most {YEAR} minutes, a year; got {lease:g}. Try --lease 30.")
+    found: list[Cost] = []
+
+    def costing(cost: "Cost") -> None:
+        found.append(cost)
+        if cost.seconds >= 1.0:  # somebody is about to wait
+            typer.echo(f"{model}: {cost}", err=True)
+
     with (
         engine(cluster),
         waiting("reading the files, fitting the first model") as report,
         Campaign.create(
-            dir, log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            drawn=drawn, costs=Costs(false_positive, false_negative), recall=recall, store=store, classes=pair,
-            lease=timedelta(minutes=lease), seed=seed, look=look, hash=hash, progress=report,
+            dir, log=log, pool=pool, label=label, propensity=propensity, id=id, policy=policy,
+            pool_labels=pool_labels, overlap=overlap, budget=budget, method=method,
+            model=_recipe(model, model_parameters), drawn=drawn, costs=Costs(false_positive, false_negative),
+            recall=recall, store=store, classes=names, lease=timedelta(minutes=lease), seed=seed, look=look, hash=hash,
+            types=parsed(types or []), progress=report, costing=costing,
         ) as campaign,
     ):  # fmt: skip
-        begun = _plain(campaign)
+        begun = {**_plain(campaign), "cost": found[0]._asdict() if found else None}
         step = next_step(campaign.status(), dir)
     if store is not None and holds_password(store):
         typer.echo(
@@ -110,24 +147,38 @@ def start(
         say_next(*step)
 
 
-def _plain(campaign: "Campaign") -> dict[str, Any]:
-    from unskew.campaigns.tables.files import kinds
+def _recipe(model: str | None, parameters: str | None) -> dict[str, Any] | None:
+    """A classifier of the user's own, by name and parameters."""
+    if model is None:
+        if parameters is not None:
+            raise InputError(f"--model-parameters needs --model; got {parameters!r:.60} alone. Name the model.")
+        return None
+    example = """Try --model-parameters '{"n_estimators": 50}'."""
+    try:
+        given = json.loads(parameters or "{}")
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"--model-parameters must be JSON; got {parameters!r:.60}: {error}. {example}") from None
+    if not isinstance(given, dict):
+        raise InputError(f"--model-parameters must be a JSON object; got {parameters!r:.60}. {example}")
+    return {"class": model, "parameters": given}
 
-    settings, log = campaign.settings, campaign.log_frame
+
+def _plain(campaign: "Campaign") -> dict[str, Any]:
+    settings, measuring = campaign.settings, campaign.measuring()
     method = campaign.method()
-    known = {*settings.kinds, settings.label, settings.propensity, settings.id}
     return {
         "log_rows": settings.log_rows,
         "labelled": settings.log_labelled,
         "log_kept": settings.log_kept or None,
         "pool_rows": settings.pool_rows,
-        "pool_files": campaign.measuring().fitting.pool_files,
+        "pool_labelled": settings.pool_labelled,
+        "sources": list(settings.sources),
+        "policy": settings.policy,
+        "q0_estimated": method.log_.q0_estimated,
+        "pool_files": measuring.fitting.pool_files,
         "columns": settings.kinds,
-        "left_out": {
-            name: "text for people" if kind == "text" else "the same in every row"
-            for name, kind in kinds(log).items()
-            if name not in known
-        },
+        "types": settings.given,
+        "left_out": measuring.left_out(),
         "classes": list(settings.classes),
         "propensity": settings.propensity,
         "only_labelled": method.log_.only_labelled,
@@ -136,16 +187,25 @@ def _plain(campaign: "Campaign") -> dict[str, Any]:
         "recall": settings.recall,
         "decision": settings.decision(method.costs.threshold),
         "method": settings.method,
+        "model": settings.model or None,
         "seed": settings.seed,
         "look": settings.look,
     }
 
 
+def _either(classes: list[str]) -> str:
+    """Two classes, or the first few of many."""
+    if len(classes) <= 10:
+        return " or ".join(classes) if len(classes) == 2 else f"{', '.join(classes[:-1])} or {classes[-1]}"
+    return f"one of {len(classes)} classes: {', '.join(classes[:5])}, ..."
+
+
 def _print(begun: dict[str, Any]) -> None:
     kinds: dict[str, list[str]] = {}
     for name, kind in begun["columns"].items():
-        kinds.setdefault(kind, []).append(name)
-    known = f"{begun['labelled']} of {begun['log_rows']} rows have a label, {' or '.join(begun['classes'])}"
+        word, _, order = kind.partition(":")
+        kinds.setdefault(word, []).append(f"{name} ({order})" if order else name)
+    known = f"{begun['labelled']} of {begun['log_rows']} rows have a label, {_either(begun['classes'])}"
     print(f"log         {known}")
     if begun["log_kept"]:
         print(f"            {begun['log_kept']} rows are kept, drawn at random from those with and without a label")
@@ -154,6 +214,8 @@ def _print(begun: dict[str, Any]) -> None:
         "" if files is None else f" in {count(files, 'file')}, which stay where they are: do not change or move them"
     )
     print(f"pool        {begun['pool_rows']} rows{stays}")
+    for k, source in enumerate(begun["sources"]):
+        print(f"{'' if k else 'labels':<12}{source}")
     for kind, names in kinds.items():
         print(f"{kind:<12}{', '.join(names)}")
     if begun["left_out"]:
@@ -162,8 +224,18 @@ def _print(begun: dict[str, Any]) -> None:
     estimated = "estimated from the log: read the interval as approximate"
     if only_labelled:
         estimated = "estimated up to a common factor, by telling rows of the log from rows of the pool"
-    print("propensity  " + (f"given, in {given}" if given else estimated))
+    elif begun["policy"] and begun["q0_estimated"]:
+        estimated = f"estimated within each {begun['policy']}: read the interval as approximate"
+    print("propensity  " + (estimated if begun["q0_estimated"] else f"given, in {given}"))
     print(f"budget      {begun['budget']} labels, {100 * begun['drawn']:g} % of them drawn at random")
+    if begun["model"]:
+        from unskew.campaigns.learning.own_model import Cost
+        from unskew.campaigns.learning.recipes import shown
+
+        packages = ", ".join(f"{name} {version}" for name, version in begun["model"]["versions"].items())
+        print(f"model       {shown(begun['model'])}; {packages}")
+        if begun["cost"]:
+            print(f"            {Cost(**begun['cost'])}")
     if begun["decision"]:
         print(f"decision    {begun['decision']}")
     if only_labelled:

@@ -2,8 +2,9 @@
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 
+from unskew.labels import positions
 from unskew.rows import Floats
 
 PRIOR = 0.5
@@ -57,3 +58,51 @@ class Calibration:
         """The probability that the label is not what a margin on its side of the threshold says."""
         p = self.positive(margin)
         return np.where(margin >= threshold, 1.0 - p, p)
+
+
+class ManyCalibration:
+    """The same for more than two classes: Pr(Y = k) is proportional to exp(slope l_k + shift_k).
+
+    Parameters
+    ----------
+    scores : array, a column for each class
+        Log-probabilities of the labelled rows, each computed without its own label.
+    y : array
+        The numbers of their classes, 1.0, 2.0, ..., K.
+
+    Examples
+    --------
+    >>> scores = np.log(np.repeat([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]], 50, axis=0))
+    >>> always_right = ManyCalibration(scores, np.repeat([1.0, 2.0], 50))
+    >>> bool(always_right.slope > 1.5), bool(always_right.wrong(scores[:1])[0] < 0.2)
+    (True, True)
+    """
+
+    slope: float = 1.0
+
+    def __init__(self, scores: Floats, y: Floats) -> None:
+        K = scores.shape[1]
+        self.shift = np.zeros(K)
+        if not len(y):
+            return
+        rows, at = np.arange(len(y)), positions(y, K)
+
+        def loss(found: Floats) -> tuple[float, Floats]:
+            scaled = np.exp(found[0]) * scores
+            log_p = log_softmax(scaled + found[1:], axis=1)
+            residual = np.exp(log_p)
+            residual[rows, at] -= 1.0
+            value = -float(log_p[rows, at].sum()) + float(found @ found) / (2.0 * PRIOR**2)
+            return value, np.append((residual * scaled).sum(), residual.sum(axis=0)) + found / PRIOR**2
+
+        found = minimize(loss, np.zeros(K + 1), jac=True, method="L-BFGS-B", bounds=[(-4.0, 4.0)] * (K + 1)).x
+        self.slope, self.shift = float(np.exp(found[0])), found[1:]
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """The probabilities of all classes."""
+        return np.asarray(np.exp(log_softmax(self.slope * scores + self.shift, axis=1)))
+
+    def wrong(self, scores: Floats, threshold: float = 0.0) -> Floats:
+        """The probability that the label is not the class with the largest score. There is no threshold."""
+        p = self.probabilities(scores)
+        return np.asarray(1.0 - p[np.arange(len(p)), scores.argmax(axis=1)])

@@ -32,6 +32,8 @@ class Picked(NamedTuple):
     spread: float | None = None
     """The variance that one draw of this round was expected to leave (`unskew.sampling.draws.spread`). Versions before
     0.4.0 drew evenly and did not record it."""
+    before: bool = False
+    """Whether these rows had a label before any was asked for: they stand for themselves alone, however it came."""
 
     @property
     def asked(self) -> int:
@@ -96,16 +98,16 @@ class StandIn(NamedTuple):
     each: float
 
 
-def _stands(answered: list[Ints], lost: list[int]) -> list[StandIn]:
+def _stands(answered: list[Ints], lost: list[int], before: int = 0) -> list[StandIn]:
     """For each round, the answered rows that stand for all rows it asked: its own, or those of the nearest round.
 
     Rounds differ in the rows they choose and in how many of them are lost. So a round uses the answers of another one
-    only if it has none itself.
+    only if it has none itself, and never the labels of the first rounds, those `before` any was asked for.
 
     >>> [(s.rows.tolist(), s.each) for s in _stands([np.array([4, 7]), np.array([], dtype=int)], [1, 3])]
     [([4, 7], 1.5), ([4, 7], 1.5)]
     """
-    some = [k for k, rows in enumerate(answered) if len(rows)]
+    some = [k for k, rows in enumerate(answered) if len(rows) and k >= before]
     found = []
     for k, own in enumerate(answered):
         rows = own if len(own) else answered[min(some, key=lambda j: abs(j - k), default=k)]
@@ -229,7 +231,7 @@ class Design:
 
         Until then no row can stand for the chosen ones. They count as if they had not been chosen.
         """
-        if any(len(r.chosen) for r in self.rounds):
+        if any(len(r.chosen) for r in self.rounds if not r.before):
             return np.ones(len(self.rounds))
         chosen = np.cumsum([r.chosen_lost for r in self.rounds])
         return np.asarray((self.rest + chosen) / np.maximum(self.rest, 1))
@@ -259,7 +261,8 @@ class Design:
 
     def standing(self) -> Iterator[tuple[StandIn, StandIn]]:
         """For each round, the rows that stand for those it chose and for those it drew (`_stands`)."""
-        chosen = _stands([r.chosen for r in self.rounds], [r.chosen_lost for r in self.rounds])
+        before = sum(r.before for r in self.rounds)
+        chosen = _stands([r.chosen for r in self.rounds], [r.chosen_lost for r in self.rounds], before)
         drawn = _stands([r.drawn for r in self.rounds], [r.drawn_lost for r in self.rounds])
         return zip(chosen, drawn, strict=True)
 

@@ -20,9 +20,10 @@ from unskew.estimation.calibration import Calibration
 from unskew.estimation.costs import EQUAL, LEAST, Costs
 from unskew.estimation.counts import mean_of
 from unskew.estimation.design import Design
-from unskew.estimation.measures import MEASURES, Ratio, Smooth, cost, difference, restricted
+from unskew.estimation.measures import MEASURES, Ratio, Smooth, cost, difference, error, restricted
 from unskew.estimation.population import Log, PopulationEstimate, Side, population
-from unskew.rows import Floats, Ints
+from unskew.estimation.sample import Sample
+from unskew.rows import Bools, Floats, Ints
 from unskew.sampling.diagnostics import balance, balance_of_doubt
 
 THRESHOLDS = tuple(expit(np.linspace(-4.6, 4.6, 25)).tolist())
@@ -133,6 +134,16 @@ class Everyone:
             known[: self.design.m] = False
         return Calibration(self.margin[known], self.y[known])
 
+    @cached_property
+    def sample(self) -> Sample:
+        """The rows with their calibrated probabilities, ready for any measure."""
+        return Sample(self.design, self.calibration.positive(self.margin), self.y)
+
+    def of_error(self) -> tuple[Sample, Ratio, Floats]:
+        """The rows, their error as a measure, and the chance that the classifier is wrong at each of them."""
+        shift = self.costs.log_odds
+        return self.sample, error(self.margin - shift), self.calibration.wrong(self.margin, shift)
+
     def estimate(
         self,
         measure: str = "error",
@@ -174,18 +185,11 @@ class Everyone:
             _check_rows(self.design, other, self.y)
             theirs = _measure_named(measure, other - moved, self.costs)
             what, name = difference(what, theirs, measure), f"difference in {measure}"
-        group = None if where is None else np.asarray(where)
+        group = checked_group(where, len(margin))
         if group is not None:
-            if group.shape != margin.shape or group.dtype != bool or not group.any():
-                raise InputError(
-                    f"where must be True for some of the {len(margin)} rows of log and pool; got {group.sum()} in "
-                    f"shape {group.shape}. Pass one bool per row, the log's first."
-                )
             what = restricted(what, group.astype(np.float64))
         found = population(
-            self.design,
-            self.calibration.positive(self.margin),
-            self.y,
+            self.sample,
             what,
             name=name,
             level=level,
@@ -244,6 +248,19 @@ class Everyone:
             except EmptyMeasure:  # nobody is flagged
                 found.append(None)
         return found
+
+
+def checked_group(where: ArrayLike | None, rows: int) -> Bools | None:
+    """A group of rows, if it is one and has a row."""
+    if where is None:
+        return None
+    group = np.asarray(where)
+    if group.shape != (rows,) or group.dtype != bool or not group.any():
+        raise InputError(
+            f"where must be True for some of the {rows} rows of log and pool; got {group.sum()} in shape "
+            f"{group.shape}. Pass one bool per row, the log's first."
+        )
+    return group
 
 
 def _check_rows(design: Design, margin: Floats, y: Floats) -> None:

@@ -10,9 +10,9 @@ from scipy.special import ndtri
 
 from unskew.errors import InputError
 from unskew.estimation.everyone import Everyone
-from unskew.estimation.measures import error, measured
+from unskew.estimation.many import ManyEveryone
+from unskew.estimation.measures import measured
 from unskew.estimation.population import LOG_AT_MOST, PopulationEstimate
-from unskew.estimation.sample import Sample
 from unskew.rows import Floats, Ints
 from unskew.sampling.draws import EVENLY, doubt, spread
 
@@ -117,14 +117,13 @@ class Widths:
         The confidence level, in (0, 1).
     """
 
-    def __init__(self, everyone: Everyone, drawn: float, *, level: float = 0.95) -> None:
+    def __init__(self, everyone: Everyone | ManyEveryone, drawn: float, *, level: float = 0.95) -> None:
         if not 0.0 < drawn <= 1.0:
             raise InputError(f"an interval needs drawn labels, so drawn must be in (0, 1]; got {drawn}. Try 0.5.")
         design = everyone.design
         self.everyone, self.drawn, self.level = everyone, drawn, level
-        self._sample = Sample(design, everyone.calibration.positive(everyone.margin), everyone.y)
-        shift = everyone.costs.log_odds
-        self._slopes = measured(error(everyone.margin - shift), self._sample.masses((0.0, 0.0)))[1]
+        self._sample, what, wrong = everyone.of_error()
+        self._slopes = measured(what, self._sample.masses((0.0, 0.0)))[1]
         log, draw = self._sample.anticipated(self._slopes)
         self._by_log = 1.0 / log if self.now is not None and self.now.log_share else 0.0
         self._by_draw = 1.0 / draw if draw > 0.0 else math.inf
@@ -132,7 +131,7 @@ class Widths:
         self._of_log = shown.log.variance
         self._worse = shown.draw.variance / draw if 0.0 < draw < math.inf else 1.0
         unlabelled = ~design.labelled[design.m :]
-        wrong = everyone.calibration.wrong(everyone.margin[design.m :][unlabelled], shift)
+        wrong = wrong[design.m :][unlabelled]
         counts = None if design.counts is None else design.counts[unlabelled]
         self._unlabelled = design.n - int(np.count_nonzero(~unlabelled))
         self._of_rows = self._sample.of_rows(self._slopes)
@@ -149,7 +148,9 @@ class Widths:
 
     def draws(self, labels: int) -> int:
         """How many of the next labels are drawn, so that their share of all labels is `drawn`."""
-        before, bought = self.everyone.design.draws, self.everyone.design.n - self._unlabelled
+        design = self.everyone.design
+        before, bought = design.draws, design.n - self._unlabelled
+        bought -= sum(len(r.chosen) for r in design.rounds if r.before)
         return min(max(round(self.drawn * (bought + labels)) - before, 0), labels)
 
     def half_width(self, labels: int) -> float:

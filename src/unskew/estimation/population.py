@@ -22,10 +22,9 @@ from scipy.special import ndtri
 
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel
 from unskew.estimation.counts import mean_of, variance_of
-from unskew.estimation.design import Design
 from unskew.estimation.measures import Measured, Ratio, Slopes, Smooth, measured, slopes_at
 from unskew.estimation.sample import Sample, Spread
-from unskew.rows import Bools, Floats
+from unskew.rows import Bools
 
 DISAGREE = 0.01
 """Log and draw disagree if a difference as large as theirs has less than this chance while both are right."""
@@ -143,9 +142,7 @@ class PopulationEstimate:
 
 
 def population(
-    design: Design,
-    p: Floats,
-    y: Floats,
+    sample: Sample,
     what: Ratio | Smooth,
     *,
     name: str = "error",
@@ -163,8 +160,8 @@ def population(
 
     Parameters
     ----------
-    design, p, y
-        As for `Sample`.
+    sample : Sample
+        The rows of log and pool, their labels, and what the model says of them.
     what : Ratio or Smooth
         The measure, from `unskew.estimation.measures`.
     name : str
@@ -180,7 +177,7 @@ def population(
     """
     if not 0.0 < level < 1.0:
         raise InputError(f"level must be in (0, 1); got {level}. The usual level is 0.95.")
-    sample, z = Sample(design, p, y), float(ndtri(0.5 + level / 2.0))
+    design, z = sample.design, float(ndtri(0.5 + level / 2.0))
     has_log, has_draw = bool(design.z.any()) and log != "selected", design.measures_pool
     if group is not None:  # a source that has no row of the group says nothing about it
         has_log, has_draw = has_log and bool(group[: design.m].any()), has_draw and bool(group[design.m :].any())

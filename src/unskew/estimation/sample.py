@@ -8,7 +8,7 @@ import numpy as np
 from unskew.estimation.counts import mean_of, variance_of, variance_of_total
 from unskew.estimation.design import Design, Expected, Moments
 from unskew.estimation.measures import Masses, Slopes
-from unskew.rows import Floats
+from unskew.rows import Floats, Ints
 
 
 class Spread(NamedTuple):
@@ -42,9 +42,14 @@ class Sample:
     """
 
     def __init__(self, design: Design, p: Floats, y: Floats) -> None:
-        self.design, self.p, m = design, p, design.m
+        self.design, self.p = design, p
         self.residual = np.where(design.labelled, (y > 0.0) - p, 0.0)
-        self.doubt = p * (1.0 - p)
+        self.doubt, self.tilt = p * (1.0 - p), 1.0 - 2.0 * p
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """How much labels count, once `doubt` is known."""
+        design, m = self.design, self.design.m
         self.even = max(mean_of(self.doubt[m:], design.counts), 1e-12) if design.n else 0.25
         self.importance = design.z / design.q0
         self.masses = cache(self._masses)
@@ -74,7 +79,7 @@ class Sample:
         design, m = self.design, self.design.m
         delta = slopes.plus - slopes.minus
         x, square = delta * self.residual, self.doubt * delta**2
-        expected = [Expected(square[part], (square * delta * (1.0 - 2.0 * self.p))[part]) for part in np.s_[:m, m:]]
+        expected = [Expected(square[part], (square * delta * self.tilt)[part]) for part in np.s_[:m, m:]]
         log = draw = Moments(0.0)
         if c[0] and design.z.any():
             log = design.log.moments(x[:m], expected[0])
@@ -102,3 +107,30 @@ class Sample:
         m, delta = self.design.m, slopes.plus - slopes.minus
         x = delta * self.residual
         return float(self.importance @ x[:m]) / max(self.design.log.n, 1), float(self.pool_weights @ x[m:])
+
+
+class Valued(Sample):
+    """The same for any value of a row that depends on its label, such as a loss; for labels of several classes.
+
+    The value takes the place of "1 if the label is +1, else 0", and what the model expects of it takes the place of p.
+
+    Parameters
+    ----------
+    design : Design
+        How the labels came about.
+    values : array, a row for each row of log and pool that is held, a column for each class
+        The value that the row has if its label is that class.
+    p : array of the same shape
+        The probability of each class, without the row's own label.
+    at : array of int
+        The position of the row's class where it is labelled.
+    """
+
+    def __init__(self, design: Design, values: Floats, p: Floats, at: Ints) -> None:
+        self.design, self.p = design, np.einsum("ik,ik->i", p, values)
+        known = values[np.arange(len(at)), at]
+        self.residual = np.where(design.labelled, known - self.p, 0.0)
+        apart = values - self.p[:, None]
+        self.doubt = np.einsum("ik,ik->i", p, apart**2)
+        self.tilt = np.einsum("ik,ik->i", p, apart**3) / np.maximum(self.doubt, 1e-300)
+        self._weigh()

@@ -281,6 +281,24 @@ def compared(found: "PopulationEstimate", other: str) -> str:
     )
 
 
+def against_built_in(found: "PopulationEstimate") -> str:
+    """How the user's own model differs from Unskew's, and which of them is better, if that is known.
+
+    >>> from unskew.estimation.population import PopulationEstimate
+    >>> found = PopulationEstimate(-0.012, -0.021, -0.003, 0.01, 0.95, "difference in error", 200, 150.0)
+    >>> print(against_built_in(found))
+    Your model's error is 1.2 points lower than that of Unskew's own, 95 % interval 2.1 lower to 0.3 lower: chance does
+    not explain the difference. Your model is the better one.
+    """
+    said = compared(found, "Unskew's own").replace("Its", "Your model's", 1)
+    if found.low <= 0.0 <= found.high:
+        return f"{said} Neither is known to be better."
+    lower_is_better = found.measure.removeprefix(DIFFERENCE) != "precision"
+    if (found.high < 0.0) == lower_is_better:
+        return f"{said} Your model is the better one."
+    return f"{said} Unskew's own is the better one: a campaign without a model of your own learns with it."
+
+
 def _directed(difference: float, measure: str) -> str:
     size = amount(abs(difference), measure).removesuffix(" %")
     return f"{size} {'lower' if difference < 0.0 else 'higher'}"

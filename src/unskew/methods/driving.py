@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.data import LoggedData, propensities, signs
+from unskew.data import LoggedData, propensities
 from unskew.errors import InputError
+from unskew.labels import codes
 from unskew.methods.pool import PoolMethod
 from unskew.methods.stream import StreamMethod
 from unskew.pools import MemoryPool
@@ -100,7 +101,7 @@ def run(
                 f"the oracle must return one label for each of the {len(asked)} rows; got shape {labels.shape}. "
                 "Keep the order of the positions."
             )
-        return signs(labels, log.classes)
+        return codes(labels, log.classes)
 
     for _ in stream_rounds(method, log, rows, q0, answer, len(q0)):
         if budget is not None and method.labels_ > budget:

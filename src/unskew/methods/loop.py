@@ -11,15 +11,18 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.data import LoggedData, as_column, column_values, missing, signs
+from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.estimation.costs import EQUAL, Costs
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone, trust
+from unskew.estimation.many import ManyEveryone
 from unskew.estimation.population import PopulationEstimate
 from unskew.kept import nearly_all
+from unskew.labels import as_column, codes, column_values, missing
 from unskew.models.belief import Belief
 from unskew.models.classifiers import margins
+from unskew.models.many.scores import class_scores
 from unskew.rows import Bools, Floats, Ints, Rows, is_frame
 from unskew.sampling.propensity import estimate
 
@@ -59,6 +62,9 @@ class Method(ABC):
     tuned: ClassVar[tuple[str, ...]] = ()
     """Those of `parameters` that experiments choose on tuning repeats."""
 
+    many_classes: ClassVar[bool] = False
+    """Whether the method takes more than two classes."""
+
     costs: Costs = EQUAL
     """What wrong decisions cost. Unless both errors cost the same, only methods on a pool make use of it."""
 
@@ -88,7 +94,9 @@ class Method(ABC):
     def decide(self) -> None:
         """After each fit, let the threshold follow the model if a recall is wanted."""
         if self.recall is not None:
-            self.costs = self.everyone().costs_for(self.recall)
+            everyone = self.everyone()
+            assert isinstance(everyone, Everyone)  # a recall is wanted of one of two classes
+            self.costs = everyone.costs_for(self.recall)
 
     @property
     @abstractmethod
@@ -111,7 +119,7 @@ class Method(ABC):
 
     def infer(self, X: Rows) -> Floats:
         """The labels that the current model predicts for rows, +1.0 or -1.0."""
-        return signs(self.model_.predict(X), self.log_.classes)
+        return codes(self.model_.predict(X), self.log_.classes)
 
     def score(self, X: Rows) -> Floats:
         """The current model's margins: positive where it predicts the positive class."""
@@ -143,7 +151,7 @@ class Method(ABC):
         self._check_started("predict")
         return np.asarray(self.model_.predict(self.log_.rows_like(X)))
 
-    def everyone(self, *, whole: bool = False) -> Everyone:
+    def everyone(self, *, whole: bool = False) -> Everyone | ManyEveryone:
         """Every row so far with a margin computed without the row's own label; `error` is based on these.
 
         In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
@@ -151,6 +159,9 @@ class Method(ABC):
         self._check_started("error")
         seen = self.observed(whole=whole)
         held_out, margin = self.held_out(seen.X, seen.y), self.scores(seen)
+        if self.log_.K > 2:
+            many = ManyEveryone.judged(seen.design, margin, seen.labelled, seen.y, held_out)
+            return many.trusting(self.log_)
         found = Everyone.judged(seen.design, margin, seen.labelled, seen.y, held_out, costs=self.costs)
         return replace(found, log=trust(self.log_, found.margin[: self.log_.m]))
 
@@ -166,6 +177,7 @@ class Method(ABC):
         threshold: float | None = None,
         where: ArrayLike | None = None,
         against: Any = None,
+        of: Any = None,
     ) -> PopulationEstimate:
         """The current model's error on the whole population, or another measure, with an interval.
 
@@ -181,6 +193,8 @@ class Method(ABC):
         against : fitted classifier, optional
             The estimate is then how much larger the measure is for the current model than for this one. It must not
             have seen the labels that were bought or drawn since; otherwise it looks better than it is.
+        of : class, optional
+            Where there are more than two classes, the class that is measured against all others.
 
         Examples
         --------
@@ -194,15 +208,22 @@ class Method(ABC):
         >>> print(method.tell(y[300:][asked]).error())
         error 0..., 95 % interval 0... to 0... (235 labels worth ... drawn evenly; rests on ...; q0 given; ...)
         """
-        other = None
+        self._check_started("error")
+        other, classes = None, self.log_.classes
         if against is not None:
-            other = np.concatenate(
-                [margins(against, part, self.log_.classes[1]) for part in self.observed(whole=True).parts]
-            )
+            parts = self.observed(whole=True).parts
+            if self.log_.K == 2:
+                other = np.concatenate([margins(against, part, classes[1]) for part in parts])
+            else:
+                other = np.concatenate([class_scores(against, part, classes, self.labels_) for part in parts])
         whole = where is not None or against is not None  # a row must be judged as itself
-        return self.everyone(whole=whole).estimate(
-            measure, level=level, threshold=threshold, where=where, against=other
-        )
+        everyone = self.everyone(whole=whole)
+        if isinstance(everyone, Everyone):
+            if of is not None:
+                raise InputError(f"of= is for more than two classes; got {of!r} for two. Leave it out.")
+            return everyone.estimate(measure, level=level, threshold=threshold, where=where, against=other)
+        at = None if of is None else int(codes([of], classes)[0]) - 1
+        return everyone.estimate(measure, of=at, level=level, threshold=threshold, where=where, against=other)
 
     # Turns: start, then ask and tell
 
@@ -263,12 +284,24 @@ class Method(ABC):
 
     def _begin(self, log: LoggedData, **facts: Any) -> None:
         """Start again from a log; if the warm start fails, everything stays as it was."""
+        self._check_classes(log)
         with self._all_or_nothing():
             self.__dict__.update(facts)
             self.log_, self.labels_, self.rounds_, self._pending = log, 0, [], None
             self._rng = np.random.default_rng(self.random_state)
             self.state_ = self.warm_start()
             self.decide()
+
+    def _check_classes(self, log: LoggedData) -> None:
+        """Refuse more than two classes where they mean nothing."""
+        if log.K == 2:
+            return
+        has = f"the log has {log.K} classes"
+        if not self.many_classes:
+            raise InputError(f"{type(self).__name__} takes two classes; {has}. Use Unskew, or merge classes.")
+        if self.recall is not None or not self.costs.equal:
+            what = "costs" if self.recall is None else "a recall"
+            raise InputError(f"{what} can be given for two classes; {has}. Leave them out, or merge classes.")
 
     def _close(self, batch: Any) -> None:
         """Learn from an answered round; if that fails, everything stays as it was, and the round stays open."""

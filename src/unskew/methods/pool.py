@@ -11,11 +11,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unskew.data import LoggedData, propensities, signs
+from unskew.data import LoggedData, propensities
 from unskew.errors import InputError
-from unskew.estimation.calibration import Calibration
+from unskew.estimation.calibration import Calibration, ManyCalibration
 from unskew.estimation.planning import Needed, Widths
 from unskew.hashing import exponentials
+from unskew.labels import codes
 from unskew.methods.held import Held, hold
 from unskew.methods.looking import CANDIDATES, FEW, Look, cost_of_wrong, draw
 from unskew.methods.loop import Method, Observed, as_log
@@ -217,9 +218,11 @@ class PoolMethod(Method):
 
     def _by_look(self, screen: Any, asked: Ints, k: int, draws: int) -> PoolRound:
         """Choose and draw from all rows, after one look at each."""
+        calibration = self._calibration()
+        assert isinstance(calibration, Calibration)  # more than two classes are not screened
         look = Look(
             screen,
-            self._calibration(),
+            calibration,
             self.costs,
             seed=int(self._rng.integers(2**63)),
             asked=asked,
@@ -236,7 +239,7 @@ class PoolMethod(Method):
 
     def _screened(self, left: int) -> Any:
         """A quick look at rows, if this many need one and the method has it; else None."""
-        if left <= LOOK_AT or self.look or not self.knows_labels:
+        if left <= LOOK_AT or self.look or not self.knows_labels or self.log_.K > 2:
             return None
         if type(self).wrong is not PoolMethod.wrong or type(self).cost_of_wrong is not PoolMethod.cost_of_wrong:
             return None
@@ -296,9 +299,10 @@ class PoolMethod(Method):
             return np.full(X.shape[0], 0.5)
         return self._calibration().wrong(self.log_odds(X), self.costs.log_odds)
 
-    def _calibration(self) -> Calibration:
+    def _calibration(self) -> Calibration | ManyCalibration:
         X, y = self._labelled()
-        return Calibration(self.held_out(X, y), y)
+        kind = Calibration if self.log_.K == 2 else ManyCalibration
+        return kind(self.held_out(X, y), y)
 
     def cost_of_wrong(self, X: Rows) -> Floats | float:
         """What it costs if the current model is wrong at each of these rows."""
@@ -329,12 +333,12 @@ class PoolMethod(Method):
         batch = self._open_round()
         values, skipped = self._answers(labels, batch.positions)
         y = np.zeros(len(values))
-        y[~skipped] = signs(values[~skipped], self.log_.classes, remedy="Correct it, or pass None to skip the row.")
+        y[~skipped] = codes(values[~skipped], self.log_.classes, remedy="Correct it, or pass None to skip the row.")
         self.tell_checked(y)
         return self
 
     def tell_checked(self, y: Floats) -> None:
-        """`tell` for answers given as +1.0 and -1.0, or 0 for a skipped row."""
+        """`tell` for answers given as numbers (`unskew.labels.codes`), or 0 for a skipped row."""
         batch = self._open_round()
         with self._all_or_nothing():
             self._asked = np.concatenate((self._asked, batch.positions))

@@ -67,7 +67,11 @@ def method_named(name: str, among: tuple[str, ...] = EXPERIMENT_METHODS) -> "typ
         if name not in among:
             raise unknown("method", name, [*among, "module:Class"])
         module, attribute = REGISTRY[name].module, name
-    found = _imported(name, module, attribute)
+    source = import_named("method", name if colon else f"{module}:{attribute}")
+    if not hasattr(source, attribute):
+        methods = [one for one, value in vars(source).items() if isinstance(value, type) and hasattr(value, "works_on")]
+        raise unknown(f"method in the module {module}", attribute, methods)
+    found = getattr(source, attribute)
     if not isinstance(found, type) or getattr(found, "works_on", None) not in ("stream", "pool"):
         raise InputError(f"method {name!r} must be a subclass of StreamMethod or PoolMethod; got {found!r}. Name one.")
     if lacking := sorted(getattr(found, "__abstractmethods__", ())):
@@ -78,19 +82,15 @@ def method_named(name: str, among: tuple[str, ...] = EXPERIMENT_METHODS) -> "typ
     return found
 
 
-def _imported(name: str, module: str, attribute: str) -> Any:
-    """What the module calls by that name, or why there is no such thing."""
+def import_named(kind: str, name: str) -> Any:
+    """The module of ``module:name``, or why there is no such thing."""
     try:
-        source = import_module(module)
+        return import_module(name.partition(":")[0])
     except ModuleNotFoundError as error:
-        raise InputError(f"method {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from None
+        raise InputError(f"{kind} {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from None
     except Exception as error:  # a module of the user's own may raise anything
         told = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise InputError(f"method {name!r} cannot be imported: {told:.160}. Correct the module.") from None
-    if not hasattr(source, attribute):
-        methods = [one for one, value in vars(source).items() if isinstance(value, type) and hasattr(value, "works_on")]
-        raise unknown(f"method in the module {module}", attribute, methods)
-    return getattr(source, attribute)
+        raise InputError(f"{kind} {name!r} cannot be imported: {told:.160}. Correct the module.") from None
 
 
 def source_digest(kind: type) -> str:

@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unskew.data import LoggedData, propensities, signs
+from unskew.data import LoggedData, propensities
 from unskew.errors import InputError
 from unskew.estimation.design import StreamDesign
+from unskew.labels import codes
 from unskew.methods.loop import Method, Observed, as_log
 from unskew.methods.rounds import StreamRound
 from unskew.rows import Floats, Rows, stack
@@ -127,7 +128,7 @@ class StreamMethod(Method):
                 f"a stream needs a label for every row asked for; got none for number {int(np.argmax(skipped))}. "
                 "Only rows of a pool can be skipped: use Unskew with a pool."
             )
-        self.tell_checked(signs(values, self.log_.classes, remedy="Correct the label."))
+        self.tell_checked(codes(values, self.log_.classes, remedy="Correct the label."))
         return self
 
     def tell_checked(self, y: Floats) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from unskew.models.inputs import check_some_weight, check_usable, of_blocks, tra
 from unskew.models.laplace import Posterior, leave_one_out, posterior
 from unskew.models.screen import Screen
 from unskew.models.trees import Trees
-from unskew.rows import Floats, Ints, Rows, keys, take
+from unskew.rows import Blocks, Floats, Ints, Rows, keys, take
 
 INTERCEPT = 5.0
 
@@ -50,6 +50,18 @@ class Prior:
         parts = [np.full(1, INTERCEPT**-2), np.full(linear, self.linear**-2)]
         return np.concatenate([*parts, np.full(fourier, self.fourier**-2)] if self.fourier else parts)
 
+
+class Judged(Protocol):
+    """What is fitted under a prior, with its evidence; a search may start the next fit from its mode."""
+
+    @property
+    def mode(self) -> Floats: ...
+
+    @property
+    def evidence(self) -> float: ...
+
+
+Found = TypeVar("Found", bound=Judged)
 
 STEPS: dict[str, tuple[float, ...]] = {
     "linear": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
@@ -115,12 +127,12 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         self.classes_, self.features_, self.prior_, self.posterior_ = classes, features, prior, found
         return self
 
-    def prepare(self, X: Rows, classes: NDArray[Any], v: Floats | None = None) -> Self:
+    def prepare(self, X: Rows, classes: NDArray[Any], v: Floats | None = None, blocks: Blocks = ()) -> Self:
         """Take means, deviations and distances from unlabelled rows, and start from the default prior.
 
-        With weights v, each row counts as v rows.
+        With weights v, each row counts as v rows. The columns of a block share one scale (`Features`).
         """
-        self.features_ = self._features(X, v)
+        self.features_ = self._features(X, v, blocks)
         self.classes_, self.n_features_in_ = np.asarray(classes), X.shape[1]
         self.prior_ = Prior()
         if hasattr(self, "posterior_"):
@@ -135,13 +147,13 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         start = self.posterior_.mode if hasattr(self, "posterior_") else None
         self.prior_, self.posterior_ = _learned(self.features_, self.prior_, start, X, y, v, choose=choose)
 
-    def _features(self, X: Rows, v: Floats | None = None) -> Features:
+    def _features(self, X: Rows, v: Floats | None = None, blocks: Blocks = ()) -> Features:
         for name, least, usual in (("frequencies", 1, 100), ("few", 0, 6)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
                 raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}. Try {usual}.")
         rng = np.random.default_rng(self.random_state)
-        return Features(X, v, frequencies=self.frequencies, few=self.few, rng=rng)
+        return Features(X, v, frequencies=self.frequencies, few=self.few, blocks=blocks, rng=rng)
 
     def expand(self, X: Rows, *, single: bool = False) -> Floats:
         """The features of the rows that the model uses, in double or in `single` precision."""
@@ -172,7 +184,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         mu, U = self.glance(X)
         if log_odds is not None:
-            mu = _means(log_odds, np.einsum("ij,ij->i", U, U)).astype(np.float32)
+            mu = means(log_odds, np.einsum("ij,ij->i", U, U)).astype(np.float32)
         aims = np.arange(len(mu)) if len(mu) <= AIMS else rng.choice(len(mu), AIMS, replace=False)
         M = at_stake(mu[aims] - np.float32(threshold), U[aims])
         near = foremost(settled(mu, U, M), k)
@@ -201,13 +213,13 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             return None
         mu, U = self.glance(aims)
         if log_odds is not None:
-            mu = _means(log_odds, np.einsum("ij,ij->i", U, U)).astype(np.float32)
+            mu = means(log_odds, np.einsum("ij,ij->i", U, U)).astype(np.float32)
         return Screen(recipe, self.posterior_, mu - np.float32(threshold), U, weights, trees)
 
     def belief(self, X: Rows, log_odds: Floats | None = None) -> Belief:
         """The margins of rows under the posterior, or around the `log_odds` of a model that borrows its spread."""
         F = self.expand(X)
-        mu = self.posterior_.mean(F) if log_odds is None else _means(log_odds, self.posterior_.deviation(F) ** 2)
+        mu = self.posterior_.mean(F) if log_odds is None else means(log_odds, self.posterior_.deviation(F) ** 2)
         return Belief(mu, lambda rows: self.posterior_.root(F[rows]))
 
     def margin(self, X: Any) -> Floats:
@@ -217,7 +229,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
         """The log-odds of the labelled rows of the last `update`, each as if its own label had been left out."""
-        return _moderated(*leave_one_out(self.expand(X), y, v, self.posterior_))
+        return moderated(*leave_one_out(self.expand(X), y, v, self.posterior_))
 
     def decision_function(self, X: Any) -> Floats:
         """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`."""
@@ -237,7 +249,7 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return np.column_stack([1.0 - positive, positive])
 
     def _log_odds(self, F: Floats) -> Floats:
-        return _moderated(self.posterior_.mean(F), self.posterior_.deviation(F) ** 2)
+        return moderated(self.posterior_.mean(F), self.posterior_.deviation(F) ** 2)
 
     def _of_features(self, X: Any, value: Callable[[Floats], Floats]) -> Floats:
         return of_blocks(self, X, lambda rows: value(self.expand(rows)))
@@ -252,14 +264,14 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return tags
 
 
-def _moderated(mu: Floats, variance: Floats) -> Floats:
+def moderated(mu: Floats, variance: Floats) -> Floats:
     """The log-odds mu / sqrt(1 + pi s^2 / 8): the less certain the margin, the closer to 0 (MacKay 1992)."""
     shrunk: Floats = mu / np.sqrt(1.0 + np.pi / 8.0 * variance)
     return shrunk
 
 
-def _means(log_odds: Floats, variance: Some) -> Floats:
-    """The means of margins with these log-odds: the inverse of `_moderated`."""
+def means(log_odds: Floats, variance: Some) -> Floats:
+    """The means of margins with these log-odds: the inverse of `moderated`."""
     return np.asarray(log_odds * np.sqrt(1.0 + np.pi / 8.0 * variance))
 
 
@@ -296,7 +308,7 @@ def _learned(
     """The posterior given labels, under this prior, or under the best prior found from it where we may `choose`."""
     under = _posteriors(features, X, y, v)
     best = under(prior, start)
-    return _climb(prior, best, under) if choose and len(y) else (prior, best)
+    return climb(prior, best, under) if choose and len(y) else (prior, best)
 
 
 def _posteriors(features: Features, X: Rows, y: Floats, v: Floats) -> Callable[[Prior, Floats | None], Posterior]:
@@ -312,9 +324,7 @@ def _posteriors(features: Features, X: Rows, y: Floats, v: Floats) -> Callable[[
     return under
 
 
-def _climb(
-    prior: Prior, best: Posterior, under: Callable[[Prior, Floats | None], Posterior]
-) -> tuple[Prior, Posterior]:
+def climb(prior: Prior, best: Found, under: Callable[[Prior, Any], Found]) -> tuple[Prior, Found]:
     """Move up and down each scale in turn while the evidence grows; at most two rounds."""
     for _ in range(2):
         before = prior

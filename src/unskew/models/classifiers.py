@@ -2,6 +2,8 @@
 
 import inspect
 import math
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from unskew.rows import Floats, Rows
 
 LEAST = 1e-6
 """Probabilities are kept at least this far from 0 and 1."""
+
+watched: ContextVar[Callable[[], None]] = ContextVar("watched", default=lambda: None)
+"""Is called after each fit in this thread: copies of a slow model take long, and somebody may be waiting."""
 
 
 def check_classifier(model: Any) -> None:
@@ -55,14 +60,18 @@ def fit_weighted(model: Any, X: Rows, y: Any, v: Floats) -> Any:
     'yes'
     """
     try:
-        return clone(model).fit(X, y, **{f"{_last_step(model)[0]}sample_weight": v})
-    except (TypeError, ValueError) as error:
+        fitted = clone(model).fit(X, y, **{f"{_last_step(model)[0]}sample_weight": v})
+    except MemoryError:
+        raise
+    except Exception as error:  # a classifier of the user's own may raise anything
         dense = isinstance(X, np.ndarray)
         remedy = "Try the model alone on these rows" if dense else "Pass dense rows (X.toarray())"
         raise InputError(
             f"{type(model).__name__} must fit {X.shape[0]} {'dense' if dense else 'sparse'} rows with weights; "
-            f"it says: {str(error).splitlines()[0]} {remedy}, or take another model."
+            f"it says: {next(iter(str(error).splitlines()), type(error).__name__)} {remedy}, or take another model."
         ) from error
+    watched.get()()
+    return fitted
 
 
 def seeded(model: Any, seed: int) -> Any:

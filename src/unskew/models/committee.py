@@ -11,7 +11,7 @@ from unskew.models.bayes import BayesianLogistic
 from unskew.models.belief import Belief, doubtful
 from unskew.models.classifiers import check_classifier, fit_weighted, margins, seeded
 from unskew.models.cross_fitting import cross_fitted_margins
-from unskew.rows import Floats, Ints, Rows
+from unskew.rows import Blocks, Floats, Ints, Rows
 
 MEMBERS = 10
 
@@ -61,10 +61,11 @@ class BootstrapCommittee:
         self._seed = int(self._rng.integers(2**31))
         self._template = seeded(model, self._seed)
 
-    def prepare(self, X: Rows, classes: NDArray[Any]) -> Self:
+    def prepare(self, X: Rows, classes: NDArray[Any], blocks: Blocks = ()) -> Self:
         """Record the classes, and prepare the stand-in from unlabelled rows."""
         self._classes = np.asarray(classes)
-        self._stand_in: BayesianLogistic | None = BayesianLogistic(random_state=self._rng).prepare(X, classes)
+        stand_in = BayesianLogistic(random_state=self._rng).prepare(X, classes, blocks=blocks)
+        self._stand_in: BayesianLogistic | None = stand_in
         return self
 
     def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
@@ -83,6 +84,7 @@ class BootstrapCommittee:
         jobs = (delayed(fit_weighted)(self._template, X, values, v * draw) for draw in (np.ones(len(y)), *draws))
         fitted, *members = Parallel()(jobs)
         self._labels, self._fitted, self._members, self._stand_in = len(y), fitted, members, None
+        self._held_out: Floats | None = None
 
     @property
     def model(self) -> Any:
@@ -124,4 +126,6 @@ class BootstrapCommittee:
         """The log-odds of the labelled rows, each by a copy of the classifier that was fitted without it."""
         if self._stand_in is not None:
             return self._stand_in.held_out(X, y, v)
-        return cross_fitted_margins(self._fitted, X, y, v, folds=min(FOLDS, len(y)))
+        if self._held_out is None:  # these are the rows it was fitted to: more fits would say the same
+            self._held_out = cross_fitted_margins(self._fitted, X, y, v, folds=min(FOLDS, len(y)))
+        return self._held_out

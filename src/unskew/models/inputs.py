@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_X_y, validate_data
 
-from unskew.data import missing
 from unskew.errors import InputError
+from unskew.labels import missing
 from unskew.rows import Floats, Rows, all_usable, arrow_frame, as_weights, frame_rows, unusable
 
 BLOCK = 20_000

@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unskew import _kernels
-from unskew.data import signs
 from unskew.descent import LOSSES, Descent, Order, overflowing
 from unskew.errors import InputError
+from unskew.labels import codes
 from unskew.models.inputs import check_some_weight, further_rows, training_rows, two_classes
 from unskew.rows import Floats, Rows, all_usable, as_weights
 
@@ -150,7 +150,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if not first and classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
             raise InputError(f"classes must stay {known.tolist()}; got {classes}. Leave it out after the first call.")
         descent = self._start() if first else self._descent.copy()
-        descent.run(rows, signs(labels, known), v, np.arange(len(v)))
+        descent.run(rows, codes(labels, known), v, np.arange(len(v)))
         return self._reached(descent, known, rows)
 
     def decision_function(self, X: Any) -> Floats:

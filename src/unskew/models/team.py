@@ -19,7 +19,7 @@ from unskew.models.cross_fitting import cross_fitted_margins
 from unskew.models.inputs import of_blocks
 from unskew.models.screen import Screen
 from unskew.models.trees import Trees
-from unskew.rows import Floats, Ints, Rows, take
+from unskew.rows import Blocks, Floats, Ints, Rows, take
 
 GROWTH, IDLE = 1.1, 1.3
 """Members that take long are fitted again once the number of labels has grown by the first factor; by the second, if
@@ -99,10 +99,13 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         self.__dict__.update(twin.__dict__)
         return self
 
-    def prepare(self, X: Rows, classes: NDArray[Any]) -> Self:
-        """Take means, deviations and distances from unlabelled rows; the logistic regression starts alone."""
+    def prepare(self, X: Rows, classes: NDArray[Any], blocks: Blocks = ()) -> Self:
+        """Take means, deviations and distances from unlabelled rows; the logistic regression starts alone.
+
+        The columns of a block share one scale (`unskew.models.features`).
+        """
         self.n_features_in_ = X.shape[1]
-        self._start(X, classes, None)
+        self._start(X, classes, None, blocks)
         return self
 
     def check(self) -> Self:
@@ -115,10 +118,10 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
             check_classifier(other)
         return self
 
-    def _start(self, X: Rows, classes: NDArray[Any], v: Floats | None) -> None:
+    def _start(self, X: Rows, classes: NDArray[Any], v: Floats | None, blocks: Blocks = ()) -> None:
         self.check()
         rng = np.random.default_rng(self.random_state)
-        logistic = BayesianLogistic(random_state=rng).prepare(X, classes, v)
+        logistic = BayesianLogistic(random_state=rng).prepare(X, classes, v, blocks)
         self._seed = int(rng.integers(2**31))
         self.classes_, self.members_, self.weights_ = np.asarray(classes), [logistic], np.ones(1)
         self._fitted_at, self._honest = 0, np.empty((1, 0))

@@ -59,12 +59,11 @@ class Trees:
     _pack: Packed | None = None
 
     def __init__(self, X: Floats, positive: Any, v: Floats, *, seed: int) -> None:
-        rows, target = _single(X), np.asarray(positive, dtype=np.float64)
+        rows, target = single(X), np.asarray(positive, dtype=np.float64)
         n, d = X.shape
         said, voters = np.zeros(n), np.zeros(n)
         self.trees: Sequence[Any] = [
-            _grown(rows, target, v, min(n, DRAWS), min(-(-d // 2), TRIED), [seed, t], said, voters)
-            for t in range(TREES)
+            grown(rows, target, v, min(n, DRAWS), min(-(-d // 2), TRIED), [seed, t], said, voters) for t in range(TREES)
         ]
         self.out_of_bag = np.where(voters > 0.0, softened(said / np.maximum(voters, 1.0), UNSEEN * TREES), 0.0)
 
@@ -72,7 +71,7 @@ class Trees:
         """The log-odds of the positive class for every row."""
         if len(X) >= MANY and X.shape[1] <= WIDE:
             return softened(votes(np.require(X, np.float64, ["C", "W"]), self.packed) / TREES, TREES)
-        rows = _single(X)
+        rows = single(X)
         return softened(sum(tree.predict(rows)[:, 0] for tree in self.trees) / TREES, TREES)
 
     @property
@@ -83,19 +82,19 @@ class Trees:
         return self._pack
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"trees": [_parts(tree) for tree in self.trees], "out_of_bag": self.out_of_bag}
+        return {"trees": [parts(tree) for tree in self.trees], "out_of_bag": self.out_of_bag}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, trees=[_of_parts(*parts) for parts in state["trees"]])
+        self.__dict__.update(state, trees=[of_parts(*known) for known in state["trees"]])
 
 
-def _single(X: Floats) -> Any:
+def single(X: Floats) -> Any:
     """Rows in single precision, which is all that trees see of them; larger numbers become the largest there is."""
     largest = np.finfo(np.float32).max
     return np.clip(X, -largest, largest).astype(np.float32)
 
 
-def _parts(tree: Any) -> tuple[Any, Any, dict[str, Any]]:
+def parts(tree: Any) -> tuple[Any, Any, dict[str, Any]]:
     """What a tree is pickled as: its class and its numbers, with zeros between the fields of a node.
 
     scikit-learn sets nothing there. In a file, equal trees would differ, and show something of this program's memory.
@@ -107,13 +106,14 @@ def _parts(tree: Any) -> tuple[Any, Any, dict[str, Any]]:
     return kind, sizes, {**state, "nodes": nodes}
 
 
-def _of_parts(kind: Any, sizes: Any, state: dict[str, Any]) -> Any:
+def of_parts(kind: Any, sizes: Any, state: dict[str, Any]) -> Any:
+    """A tree from what `parts` gave."""
     tree = kind(*sizes)
     tree.__setstate__(state)
     return tree
 
 
-def _grown(
+def grown(
     rows: Any, target: Floats, v: Floats, draws: int, tried: int, seed: list[int], said: Floats, voters: Floats
 ) -> Any:
     """One tree; what it says about the rows outside its sample is added to `said`, and 1 to their `voters`."""
@@ -124,9 +124,15 @@ def _grown(
     with sklearn.config_context(skip_parameter_validation=True):  # it would take longer than the tree
         # Squared error of 0 and 1 is Gini's index, and its leaves are shares
         tree.fit(rows[some], target[some], sample_weight=(drawn * v)[some], check_input=False)
-    said[others] += tree.tree_.predict(rows[others])[:, 0]
+    said[others] += shares(tree.tree_, rows[others])
     voters[others] += 1.0
     return tree.tree_
+
+
+def shares(tree: Any, rows: Any) -> Floats:
+    """What a tree says about rows: the share of positives, or if it was grown for several classes, of each of them."""
+    found: Floats = tree.predict(rows)
+    return found[:, 0] if found.ndim == 2 else found[:, :, 0]
 
 
 def softened(p: Floats, k: float) -> Floats:

@@ -1,6 +1,7 @@
 """The ids of rows, and the key of a row: a 64-bit hash of its id as text, the same on every machine."""
 
 from functools import partial
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,6 +69,17 @@ def check_ids(pool: "FilePool") -> None:
         del gathered
         for start in range(0, len(repeated), SUSPECTS):
             _check_texts(pool, repeated[start : start + SUSPECTS])
+
+
+def shared_ids(pool: "FilePool", ids: pl.Series) -> int:
+    """The number of rows of a pool whose id is one of these, of which there are not too many to be held."""
+    known = bare(ids).drop_nulls().unique()
+    return int(pool.scan_ids(partial(_shared, known, np.sort(keys_of(known))), add))
+
+
+def _shared(known: pl.Series, keys: Keys, places: Ints, ids: pl.Series) -> int:
+    suspects = ids.filter(np.isin(keys_of(ids), keys))
+    return int(bare(suspects).is_in(known.implode()).sum()) if len(suspects) else 0
 
 
 class _Gathered:

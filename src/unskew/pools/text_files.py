@@ -11,13 +11,16 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from unskew.csv_text import BOM, cells, check_csv, check_header, check_text, record_ends, records
+from unskew.csv_text import BOM, cells, check_csv, check_header, check_text, record_ends, records, separator_in
 from unskew.errors import InputError
 from unskew.pools.remote import content_of, opening
 from unskew.reading import changed, unreadable
 
 BYTES = 8_000_000
 """Bytes of a part, about."""
+
+HEADER = 1_000_000
+"""Bytes in which the header ends."""
 
 ROWS = 100_000
 """Rows of a part, at most, unless its quotes are odd."""
@@ -59,6 +62,7 @@ class Body(NamedTuple):
 
 def index(path: str, separator: str) -> Indexed:
     """Read and check all of a file, and note where its parts begin."""
+    separator = separator_at(path, separator)
     groups: list[int] = []
     edges: list[int] = []
     for part in bodies(path, separator, BYTES):
@@ -93,6 +97,7 @@ def _inner(body: bytes, separator: str, rows: int) -> list[tuple[int, int]]:
 def read_lines(path: str, separator: str, lines: Lines, columns: Collection[str]) -> pl.DataFrame:
     """Columns of a part of a file, as text. An OSError or a ValueError says that it is not what was noted."""
     header = _header(path, lines.head)
+    separator = separator_in(header, separator)
     try:
         names = check_header(path, header, separator)
         return cells(header + content_of(path, lines.start, lines.end), separator, names, lines.rows, columns)
@@ -102,7 +107,17 @@ def read_lines(path: str, separator: str, lines: Lines, columns: Collection[str]
 
 def columns_of(path: str, separator: str, head: int) -> list[str]:
     """The names of the columns of a file whose header ends there."""
-    return check_header(path, _header(path, head), separator)
+    header = _header(path, head)
+    return check_header(path, header, separator_in(header, separator))
+
+
+def separator_at(path: str, separator: str) -> str:
+    """What separates the cells of a file."""
+    try:
+        with opening(path) as (file, *_):
+            return separator_in(file.read(HEADER).removeprefix(BOM), separator)
+    except (OSError, ValueError):
+        return separator  # whoever reads it says what is wrong
 
 
 def _header(path: str, head: int) -> bytes:

@@ -124,8 +124,9 @@ def against_pool(
     found = density_ratio(log.X, pool, random_state=random_state)
     y = log.classes[(log.y > 0.0).astype(np.int64)]
     return LoggedData(
-        log.X, y, log.z, found.q0, classes=log.classes, q0_estimated=True, features=log.features, kept=log.kept
-    ), found.Q0
+        log.X, y, log.z, found.q0, classes=log.classes, q0_estimated=True, features=log.features, kept=log.kept,
+        blocks=log.blocks,
+    ), found.Q0  # fmt: skip
 
 
 def _drawn(rows: int, rng: np.random.Generator) -> Ints:

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from unskew.data import LEAST_PROPENSITY, LoggedData, propensities, reveal_bits
 from unskew.errors import InputError
 from unskew.kept import Kept, counts_of
-from unskew.rows import Bools, Floats, Ints, Rows, as_rows, keys, take
+from unskew.rows import Blocks, Bools, Floats, Ints, Rows, as_rows, keys, take
 from unskew.sampling.policies import FLOOR, Identical, Policy
 
 LEAST_OF_A_KIND = 10
@@ -208,6 +208,7 @@ def estimated_log(
     model: Any = None,
     random_state: int | np.random.Generator | None = None,
     kept: Kept | None = None,
+    blocks: Blocks = (),
 ) -> tuple[LoggedData, EstimatedPropensities]:
     """The log with estimated propensities, and the estimate itself, whose Q0 can be applied to other rows.
 
@@ -218,10 +219,12 @@ def estimated_log(
     >>> log.q0_estimated, bool((log.q0 == found.q0).all())
     (True, True)
     """
-    bare = LoggedData(X, y, z, classes=classes, kept=kept)
+    bare = LoggedData(X, y, z, classes=classes, kept=kept, blocks=blocks)
     found = estimate(bare.X, bare.z, folds=folds, floor=floor, model=model, random_state=random_state)
     q0 = of_whole_log(found.q0, bare.z, bare.kept)
-    return LoggedData(bare.X, y, bare.z, q0, classes=bare.classes, q0_estimated=True, kept=bare.kept), found
+    return LoggedData(
+        bare.X, y, bare.z, q0, classes=bare.classes, q0_estimated=True, kept=bare.kept, blocks=bare.blocks
+    ), found
 
 
 def of_whole_log(q: Floats, z: Bools, kept: Kept | None) -> Floats:

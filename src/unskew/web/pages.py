@@ -1,7 +1,7 @@
 """The pages themselves."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE
+from unskew.campaigns.tables.labels import keys
 from unskew.web.access import Access, SignedIn
 from unskew.web.desk import Desk
 from unskew.web.show import humanise
@@ -24,6 +25,9 @@ STATIC = {
 }
 VERSION = hashlib.sha256(b"".join(STATIC[name] for name in sorted(STATIC))).hexdigest()[:12]
 """Part of the addresses of style sheet and scripts, so that browsers keep them until they change."""
+
+SHORT, LONG = 4, 14
+"""Characters of a class that needs little room, and of one that needs much."""
 
 templates = Environment(loader=PackageLoader("unskew.web"), autoescape=select_autoescape())
 router = APIRouter(include_in_schema=False)
@@ -39,7 +43,6 @@ def _campaign(request: Request, person: SignedIn, page: str) -> dict[str, Any]:
     desk: Desk = request.app.state.desk
     access: Access = request.app.state.access
     settings = desk.campaign.settings
-    negative, positive = settings.classes
     return {
         "person": person,
         "page": page,
@@ -47,11 +50,18 @@ def _campaign(request: Request, person: SignedIn, page: str) -> dict[str, Any]:
         "campaign": request.app.state.name,
         "key": access.cookies["annotator"],
         "budget": settings.budget,
-        "positive": positive,
-        "negative": negative,
+        "classes": settings.classes,
+        "keys": keys(settings.classes),
+        "length": _length(settings.classes),
         "question": f"{humanise(settings.label)}?",
         "naming": {"pattern": NAME_PATTERN, "longest": LONGEST_NAME, "rule": f"{NAME_RULE[0].upper()}{NAME_RULE[1:]}."},
     }
+
+
+def _length(classes: Sequence[str]) -> str:
+    """How much room the classes need beside each other: little if all are short, much if a third of them are long."""
+    lengths = sorted(map(len, classes))
+    return "short" if lengths[-1] <= SHORT else "long" if lengths[2 * len(classes) // 3] > LONG else ""
 
 
 async def _opened(request: Request, page: Callable[[Request, Access], Response | None]) -> Response | None:

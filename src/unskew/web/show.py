@@ -92,7 +92,13 @@ def number(value: float, *, quantity: bool = True) -> str:
 
 
 def cut(value: Any) -> Any:
-    """The value. Of a text with more than `MOST` characters, the beginning and the number of those left out."""
+    """The value. Of a text with more than `MOST` characters, the beginning and the number of those left out.
+
+    >>> cut([0.1, 0.2, 0.3])
+    '3 numbers'
+    """
+    if isinstance(value, list):  # an embedding, which nobody reads
+        return f"{len(value)} numbers"
     if not isinstance(value, str) or len(value) <= MOST:
         return value
     return f"{value[:MOST]}… and {len(value) - MOST:,} more characters"
@@ -110,7 +116,7 @@ def _field(column: str, value: Any) -> Field:
         shown = f"{text} %" if unit == "%" else f"{text} {unit}" if unit else text
         exact = repr(value)
         return Field(name, "number", shown, None if exact in (text, f"{text}.0") else exact)
-    return _text(humanise(column), str(value))
+    return _text(humanise(column), str(cut(value) if isinstance(value, list) else value))
 
 
 def _name_and_unit(column: str) -> tuple[str, str | None]:

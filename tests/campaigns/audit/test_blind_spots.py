@@ -106,3 +106,16 @@ def test_round_numbers() -> None:
     for below, above in np.sort(rng.lognormal(0, 5, (200, 2)) * rng.choice([-1, 1], (200, 1)), axis=1):
         assert below < roundest(below, above) <= above
     assert roundest(1.0, np.nextafter(1.0, 2.0)) == np.nextafter(1.0, 2.0)
+
+
+def test_blind_spots_name_words() -> None:
+    rng = np.random.default_rng(0)
+    notes = [" ".join(rng.choice(["the", "cat", "dog", "refund", "please", "now"], 4)) for _ in range(4000)]
+    frame = pl.DataFrame({"note": notes, "vector": [[1.0, 2.0]] * 4000}).with_columns(
+        note=pl.when(pl.int_range(4000) % 4 == 0).then(None).otherwise("note")
+    )
+    told = {"note": "text", "vector": "embedding"}
+    for blind, said in ((pl.col("note").str.contains("refund"), "has the word 'refund'"), (None, "is missing")):
+        region = frame["note"].is_null() if blind is None else frame.select(blind.fill_null(False)).to_series()
+        labelled = rng.random(4000) < np.where(region.to_numpy(), 0.05, 0.6)
+        assert [str(spot.rule) for spot in blind_spots(frame, told, labelled)] == [f"note {said}"]

@@ -80,3 +80,26 @@ def test_what_is_wrong_is_named(text: str, message: str) -> None:
     with pytest.raises(InputError) as refused:
         rule_of(text, KINDS)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("note has the word 'late'", [0, 1]), ("note has the word LATE", [0, 1]),
+        ("note lacks the word 'late'", [2, 3]),
+        ("note is missing", [3]), ("note is known", [0, 1, 2]), ("note is not missing", [0, 1, 2]),
+        ("note has the word 'late' and income < 2", [0]),
+    ],
+)  # fmt: skip
+def test_rules_name_words_of_a_text(text: str, rows: list[int]) -> None:
+    kinds, frame = {"note": "text", "income": "number"}, FRAME[:4].select("income")
+    frame = frame.with_columns(note=pl.Series(["Too late!", "late, LATE", "belated", None]))
+    rule = rule_of(text, kinds)
+    assert np.flatnonzero(rule.mask(frame)).tolist() == rows
+    assert rule_of(str(rule), kinds) == rule == Rule.from_dict(rule.as_dict())
+
+
+def test_other_rules_on_a_text_are_refused() -> None:
+    for text in ("note < 5", "note is late", "note = late"):
+        with pytest.raises(InputError, match="'note' holds text; got .* has the word 'refund'"):
+            rule_of(text, {"note": "text"})

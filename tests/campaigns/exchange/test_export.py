@@ -118,7 +118,7 @@ class Stub:
 
     def __init__(self, campaign: Campaign, model: Pipeline) -> None:
         self.ledger, self.id, self.settings = campaign.ledger, campaign.id, campaign.settings
-        self.model, self.method = lambda: model, campaign.method
+        self.model, self.method, self.measuring = lambda: model, campaign.method, campaign.measuring
 
 
 def test_without_onnx_the_reason_is_given_and_no_old_one_stays(campaign: Campaign, tmp_path: Path) -> None:

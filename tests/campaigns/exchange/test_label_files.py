@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,11 +31,11 @@ def make(tmp_path: Path) -> Iterator[Make]:
     opened = []
 
     def made(
-        note: str = "n", key: str = "k{}", classes: tuple[str, str] = ("no", "yes"), extra: str = "more"
+        note: str = "n", key: str = "k{}", classes: tuple[str, ...] = ("no", "yes"), extra: str = "more"
     ) -> Campaign:
         rng = np.random.default_rng(0)
         x = rng.normal(size=100)
-        label = [classes[int(v > 0)] if k % 2 else None for k, v in enumerate(x)]
+        label = [classes[-int(v > 0)] if k % 2 else None for k, v in enumerate(x)]
         log = pl.DataFrame({"x": x, "note": ["n"] * 100, extra: x, "y": label, "q0": [0.5] * 100})
         pool = log.select("x", pl.lit(note).alias("note"), extra, pl.Series("key", [key.format(k) for k in range(100)]))
         opened.append(
@@ -76,6 +77,8 @@ def filled(campaign: Campaign, form: str, labels: list[str], folder: Path) -> Pa
         ({"key": "  k{}   "}, ["yes", "no"]),
         ({"classes": ("no ", " yes")}, ["no ", " yes"]),
         ({"classes": ("Play", "Skip")}, ["Skip", "Play"]),
+        ({"classes": ("none", "some", "most", "كل شيء")}, ["most", "كل شيء"]),
+        ({"classes": tuple(f"class, {k}" for k in range(100))}, ["class, 99", "class, 7"]),
         ({"extra": "a;b;c;d;e;f;g"}, ["yes", "no"]),
         ({"extra": "\t\t\t\t\t"}, ["yes", "no"]),
     ],
@@ -125,6 +128,21 @@ def test_files_as_people_save_them(text: str, make: Make, tmp_path: Path) -> Non
     file.write_text(text.format(row.id), newline="")
     assert campaign.tell_lines(answers(file, campaign.settings)[0], by="ann") == Told(answered=1)
     assert campaign.row(row.id).label == "yes"
+
+
+def test_labels_of_many_classes_mean_the_same_number_or_are_refused_with_the_classes(
+    make: Make, tmp_path: Path
+) -> None:
+    campaign = make(classes=("1", "other", *map(str, range(2, 12))))
+    first, second, third = campaign.ask(3, by="ann")
+    file = tmp_path / "rows.csv"
+    file.write_text(f"key,y\n{first.id},11.0\n{second.id},Other\n{third.id},skip\n")  # as spreadsheets write numbers
+    assert campaign.tell_lines(answers(file, campaign.settings)[0], by="ann") == Told(answered=2, skipped=1)
+    assert [campaign.row(one.id).label for one in (first, second)] == ["11", "other"]
+    file.write_text(f"key,y\n{first.id},12\n")
+    listed = "one of '1', 'other', '2', '3', '4', '5', '6', '7', .... Correct it."
+    with pytest.raises(Rejected, match=re.escape(f"label '12' of row {first.id!r} must be {listed}")):
+        campaign.tell_lines(answers(file, campaign.settings)[0], by="ann")
 
 
 def test_skips_and_rows_not_filled_in(make: Make, tmp_path: Path) -> None:

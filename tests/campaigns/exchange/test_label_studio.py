@@ -3,6 +3,8 @@
 import copy
 import json
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from unskew.campaigns import Campaign, Rejected, Row, Settings
 from unskew.campaigns.exchange.label_studio import answers, labeling_config, tasks
 from unskew.campaigns.ledger.events import PlannedRow
 from unskew.campaigns.telling import NotAnswers, Unread
+from web_page import begin_sorting
 
 DATA = {"unskew_round": 2, "unskew_probability": 1 / 30, "row": {"income": 1.5, "region": "north"}}
 
@@ -38,6 +41,13 @@ def short(id: str, label: Any, *, by: int | None = 1, at: int = 0) -> dict[str, 
     return {"unskew_id": id, **DATA, "id": 1, **said, "annotator": by, "annotation_id": by and 7, **times}
 
 
+@pytest.fixture
+def sorting(tmp_path: Path) -> Iterator[Campaign]:
+    """A campaign of twelve classes."""
+    with Campaign.open(begin_sorting(tmp_path, [f"c{k}" for k in range(12)])) as campaign:
+        yield campaign
+
+
 def problems(export: Any) -> list[tuple[int, str]]:
     return [(one.line, one.problem) for one in answers(export) if isinstance(one, Unread)]
 
@@ -58,6 +68,33 @@ def test_the_interface_offers_the_two_classes_whatever_they_are_called() -> None
     (choices,) = view.iter("Choices")
     (table,) = view.iter("Table")
     assert (choices.get("toName"), table.get("value")) == (table.get("name"), "$row")
+
+
+@pytest.mark.parametrize(
+    ("classes", "hotkeys"),
+    [
+        (("a", "b", "c"), ["1", "2", "3"]),
+        (tuple("abcdefghi"), list("123456789")),
+        (("0", "1", "2"), ["0", "1", "2"]),
+        (tuple("0123456789"), list("0123456789")),
+        (tuple("abcdefghij"), [None] * 10),
+    ],
+)
+def test_each_class_has_a_key_as_long_as_there_are_keys(classes: tuple[str, ...], hotkeys: list[str | None]) -> None:
+    view = ElementTree.fromstring(labeling_config(Settings(classes=classes)))
+    choices = list(view.iter("Choice"))
+    assert tuple(choice.get("value") for choice in choices) == classes
+    assert [choice.get("hotkey") for choice in choices] == hotkeys
+    filters = [filter.get("toName") for filter in view.iter("Filter")]
+    assert filters == ([] if hotkeys[0] else ["label"])
+
+
+def test_answers_of_many_classes_are_read_and_others_are_refused_with_the_classes(sorting: Campaign) -> None:
+    first, second, third = sorting.ask(3, by="ann")
+    told = sorting.tell_lines(answers([full(first.id, annotation("c11")), short(second.id, "C2")]), by="ann")
+    assert told.answered == 2 and [sorting.state.rows[one.id].label for one in (first, second)] == ["c11", "c2"]
+    with pytest.raises(Rejected, match=r"label 'c12' of row .* must be one of 'c0', .*, 'c7', \.\.\.\. Correct it"):
+        sorting.tell_lines(answers([full(third.id, annotation("c12"))]), by="ann")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 
 from unskew.campaigns import Campaign, Rejected, Told
 from unskew.campaigns.exchange.label_studio import answers, labeling_config, tasks
+from web_page import begin_sorting
 
 pytestmark = pytest.mark.label_studio
 
@@ -95,7 +96,7 @@ def campaign(tmp_path: Path) -> Iterator[Campaign]:
     frame.drop("outcome", "q0").write_parquet(tmp_path / "pool.parquet")
     with Campaign.create(
         tmp_path / "loans", log=tmp_path / "log.parquet", pool=tmp_path / "pool.parquet", label="outcome",
-        propensity="q0", classes=("<late>", 'repaid "in full"'), budget=20, drawn=0.3,
+        propensity="q0", classes=("<late>", 'repaid "in full"'), budget=20, drawn=0.3, overlap="separate",
     ) as made:  # fmt: skip
         yield made
 
@@ -169,3 +170,19 @@ def test_round_trip(server: httpx.Client, campaign: Campaign) -> None:
     blank = call(server, "GET", f"/api/projects/{number}/export?exportType=JSON")
     with pytest.raises(Rejected, match=f"row '{ids[6]}' was submitted without a class"):
         campaign.tell_lines(answers(blank), by="label-studio")
+
+
+@pytest.mark.parametrize("names", [("<none>", 'a "few"', "many"), tuple(f"kind {k}" for k in range(12))])
+def test_many_classes(server: httpx.Client, tmp_path: Path, names: tuple[str, ...]) -> None:
+    with Campaign.open(begin_sorting(tmp_path, names)) as campaign:
+        asked = campaign.ask(len(names), by="label-studio")
+        config = {"title": "Items", "label_config": labeling_config(campaign.settings)}
+        number = call(server, "POST", "/api/projects", json=config)["id"]
+        sent = tasks(asked)
+        imported = call(server, "POST", f"/api/projects/{number}/import?return_task_ids=true", json=sent)["task_ids"]
+        for task, name in zip(imported, names, strict=True):
+            annotate(server, task, name)
+        for kind in ("JSON", "JSON_MIN"):
+            export = call(server, "GET", f"/api/projects/{number}/export?exportType={kind}")
+            campaign.tell_lines(answers(export), by="label-studio")
+        assert [campaign.row(row.id).label for row in asked] == list(names)

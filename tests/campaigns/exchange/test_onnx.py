@@ -10,11 +10,12 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
 
-from onnx_runs import agree
+from onnx_runs import agree, run_onnx
 from unskew.campaigns.exchange.onnx import NotConvertible, to_onnx
 from unskew.campaigns.tables.encoding import encoder, features
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.classifiers import deciding
+from unskew.models.many.team import ManyTeam
 from unskew.models.team import Team
 
 
@@ -96,12 +97,42 @@ def test_onnx_agrees_with_trees_of_one_leaf() -> None:
     agree(to_onnx(pipeline), pipeline, frame)
 
 
+@pytest.mark.parametrize("steps", [False, True])
+def test_onnx_agrees_with_a_team_for_several_classes(steps: bool) -> None:
+    """One output has the probabilities of all classes. Also each member alone; trees only if they have any weight."""
+    log, rng = people(500, 0), np.random.default_rng(1)
+    children, income = (log[name].fill_null(strategy="mean").to_numpy() for name in ("children", "income"))
+    line = np.digitize(children + rng.logistic(scale=0.5, size=500), [0.5, 1.5, 2.5])
+    truth = np.where(rng.random(500) < 0.1, 0, children % 2 + 2 * (income > 30_000.0)) if steps else line
+    kinds = {"income": "number", "children": "number", "married": "boolean", "region": "category", "since": "date"}
+    columns = encoder(log, kinds)
+    classes = np.array(["a", "b", "c", "d"])
+    model = ManyTeam(random_state=0).fit(features(columns, log), classes[truth.astype(int)])
+    frame = people(3_000, 2)
+    for some in (model, model.alone(0), model.alone(1)):
+        pipeline = Pipeline([("features", columns), ("model", some)])
+        written = to_onnx(pipeline)
+        assert (b"TreeEnsembleRegressor" in written) == bool(some.weights_[1])
+        labels = agree(written, pipeline, frame)
+        assert run_onnx(written, pipeline, frame)[1].shape == (3_000, 4)
+    assert len(set(labels)) > 2
+    assert not steps or model.weights_[1] > 0.0
+
+
+def test_onnx_keeps_classes_that_are_whole_numbers() -> None:
+    frame = pl.DataFrame({"x": np.arange(60.0)})
+    columns = encoder(frame, {"x": "number"})
+    model = ManyTeam(random_state=0).fit(features(columns, frame), np.repeat([7, 30, 9], 20))
+    pipeline = Pipeline([("features", columns), ("model", model)])
+    assert agree(to_onnx(pipeline), pipeline, frame).dtype == np.int64
+
+
 def test_a_team_with_further_members_is_not_written() -> None:
     pipeline, _ = team(steps=False)
     frame = people(100, 6)
     model = Team([GaussianNB()], random_state=0)
     model.fit(features(pipeline["features"], frame), np.arange(100) % 2)
-    with pytest.raises(NotConvertible, match=r"cannot be written as ONNX; got GaussianNB\. Use the pipeline\."):
+    with pytest.raises(NotConvertible, match=r"cannot be written as ONNX; got GaussianNB\. Use model\.joblib\."):
         to_onnx(Pipeline([pipeline.steps[0], ("model", model)]))
 
 

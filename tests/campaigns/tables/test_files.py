@@ -113,7 +113,6 @@ def test_plain_types_from_parquet(tmp_path: Path) -> None:
         ("a,b\n2024-01-31,2\n2024-02-31,4\n", "line 3: column 'a' holds dates, but '2024-02-31'"),
         ("a,b\n2024-01-31,2\n2024-02-01,4\nlater,1\n", "line 4: column 'a' holds dates, but 'later'"),
         ("a,b\n1,2\ninf,4\n", "line 3: column 'a' holds inf"),
-        ("a;b;c\n1;2;3\n", "2 times ';'"),
         ('a,b\n1,"x"y\n', "line 2 is not CSV"),
         ('a,b\n1,2\n3,"never closed\n4,5\n', "line 3 is not CSV"),
         ("näme,b\n1,2\nM\xfcnchen,4\n".encode("latin-1"), "line 1 is not UTF-8: byte 1 is 0xe4"),
@@ -132,21 +131,25 @@ def test_other_bad_files(tmp_path: Path) -> None:
     assert "Parquet" in refused(tmp_path, b"PAR1 and nothing more", "log.parquet")
     assert "gzip" in refused(tmp_path, b"a,b\n1,2\n", "log.csv.gz")
     assert "is empty" in refused(tmp_path, b"", "log.parquet")
-    pl.DataFrame({"a": [1], "b": [[1, 2]]}).write_parquet(tmp_path / "list.parquet")
+    pl.DataFrame({"a": [1, 2], "b": [[1, 2], [3]]}).write_parquet(tmp_path / "list.parquet")
     pl.DataFrame({"a": [1], "b": ["x" * (LARGEST_CELL + 1)]}).write_parquet(tmp_path / "cell.parquet")
     pl.DataFrame({f"x{k}": [1] for k in range(10_000)}).write_parquet(tmp_path / "wide.parquet")
     pl.DataFrame({"a": [1]}).clear().write_parquet(tmp_path / "no-rows.parquet")
     pl.DataFrame({"a": [1.0, float("inf")]}).write_parquet(tmp_path / "infinite.parquet")
     for name, told in (
-        ("absent.csv", "there is no file"), (".", "is a folder"), ("list.parquet", "holds List"),
+        ("absent.csv", "there is no file"), (".", "is a folder"),
+        ("list.parquet", "row 2: column 'b' holds 1 number, and 2 in row 1"),
         ("cell.parquet", "row 1"),
         ("wide.parquet", "10,000 columns"), ("no-rows.parquet", "no rows"), ("infinite.parquet", "row 2"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=told):
             files.read_table(tmp_path / name)
     write(tmp_path, "x", "log.xlsx")
-    with pytest.raises(InputError, match="must end in .csv"):
+    with pytest.raises(InputError, match=r"is a spreadsheet. .*read_excel\('log.xlsx'\)"):
         files.read_table(tmp_path / "log.xlsx")
+    write(tmp_path, "x", "log.txt")
+    with pytest.raises(InputError, match="must end in .csv"):
+        files.read_table(tmp_path / "log.txt")
 
 
 def test_a_column_of_words_with_some_numbers_is_words(tmp_path: Path) -> None:
@@ -154,16 +157,20 @@ def test_a_column_of_words_with_some_numbers_is_words(tmp_path: Path) -> None:
 
 
 def test_kinds() -> None:
-    many = [f"said {k}" for k in range(60)]
+    many = [f"he said {k} words" for k in range(60)]
     frame = pl.DataFrame({
         "n": range(60), "b": [True, False] * 30, "c": ["x", "y"] * 30, "d": [datetime.date(2024, 1, 1)] * 60,
-        "t": many, "u": ["https://example.org/a.png"] * 60, "v": [*many[:51], *many[:9]],
-        "few": many[:50] + [None] * 10,
+        "t": many, "u": [f"https://example.org/{k % 7}.png" for k in range(60)], "v": [*many[:51], *many[:9]],
+        "few": many[:50] + [None] * 10, "id": [f"{k:04}-ab c" for k in range(60)],
+        "photo": [f"https://example.org/{k}.png" for k in range(60)], "code": [f"{k} 17 18 19" for k in range(60)],
+        "chinese": [f"他在第{k}天说了很多话" for k in range(60)], "e": [[0.5, k] for k in range(60)],
     })  # fmt: skip
     assert list(files.kinds(frame).values()) == [
-        "number", "boolean", "category", "date", "text", "text", "text", "category",
+        "number", "boolean", "category", "date", "text", "category", "text", "category", "ignore",
+        "ignore", "ignore", "text", "embedding",
     ]  # fmt: skip
     assert files.kinds(pl.concat([frame] * 2))["t"] == "category"  # each said twice
+    assert files.kinds(frame, {"n": "category", "id": "text"})["n"] == "category"
 
 
 LOG = pl.DataFrame({
@@ -184,7 +191,7 @@ def test_check_log() -> None:
         ({}, ("y", None, "key"), "unknown id column 'key'"),
         ({"y": [1, 1, None]}, ("y",), "all are '1'"),
         ({"y": [None, None, None]}, ("y",), "no row has one"),
-        ({"y": [1, 2, 3]}, ("y",), "got 3: '1', '2', '3'"),
+        ({"y": [1, 2, 3]}, ("y",), "3 classes, and one row alone is '1'"),
         ({"q0": [0.5, 0.0, 1.5]}, ("y", "q0"), "got 0 in row 2, and in 1 more"),
         ({"q0": [0.5, None, 1.0]}, ("y", "q0"), "got none in row 2"),
         ({}, ("y", "r"), "must hold numbers"),
@@ -360,7 +367,9 @@ def test_problems_of_text_in_frames_name_the_frame_and_the_row(tmp_path: Path) -
         assert files.read_table(frame, text=["d"])["d"].to_list() == column
         assert files.read_table(frame.cast(pl.Categorical))["d"].to_list() == column
         frame.write_parquet(tmp_path / "text.parquet")
-        assert files.read_table(tmp_path / "text.parquet")["d"].to_list() == column
+        with pytest.raises(InputError, match=re.escape(told.removeprefix("the log"))):
+            files.read_table(tmp_path / "text.parquet")
+        assert files.read_table(tmp_path / "text.parquet", text=["d"])["d"].to_list() == column
 
 
 def test_a_broken_parquet_file(tmp_path: Path) -> None:

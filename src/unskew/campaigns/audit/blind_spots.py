@@ -14,6 +14,8 @@ import polars as pl
 from sklearn.tree import DecisionTreeClassifier
 
 from unskew.campaigns.audit.rules import Condition, Rule, roundest, roundest_day
+from unskew.campaigns.audit.words import common_words, word_marks
+from unskew.campaigns.tables.column_types import in_rules
 from unskew.campaigns.tables.encoding import MOST_CATEGORIES, plain_column
 from unskew.kept import Kept, counts_of
 from unskew.rows import Bools, Floats
@@ -166,11 +168,19 @@ def coverage(rules: Sequence[Rule], frame: pl.DataFrame, labelled: Bools, kept: 
 
 
 def _columns(frame: pl.DataFrame, kinds: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], Floats]:
-    """What the tree sees: (column, kind, category or "") and numbers, which are 0 or 1 for the commonest categories."""
+    """What the tree sees: (column, kind, category, word or "") and numbers.
+
+    These are 0 or 1 for the commonest categories and the commonest words of a text; the word "" marks a missing text.
+    """
     names: list[tuple[str, str, str]] = []
     columns: list[Floats] = []
-    for name, kind in kinds.items():
-        if kind == "text" or frame[name].n_unique() < 2:
+    for name, kind in in_rules(kinds).items():
+        if frame[name].n_unique() < 2:
+            continue
+        if kind == "text":
+            words = ["", *common_words(frame[name], LEAST_SHARE)]
+            names += [(name, kind, word) for word in words]
+            columns += list(word_marks(frame[name], words).T.astype(np.float64))
             continue
         plain = plain_column(frame[name], kind)
         if kind != "category":
@@ -231,6 +241,8 @@ class _Regions:
         self, path: dict[str, Condition], feature: int, cut: float, is_left: bool, missing: bool
     ) -> dict[str, Condition]:
         column, kind, value = self.names[feature]
+        if kind == "text":
+            return {**path, f"{column}\n{value}": Condition(column, kind, values=(value,), negated=is_left)}
         if kind == "category":
             old = path.get(column)
             if not is_left:

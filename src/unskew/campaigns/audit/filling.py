@@ -17,7 +17,8 @@ from unskew.kept import counts_of, nearly_all
 class Filled:
     """A blind spot of the log, counted in log and pool together, and the labels it has now.
 
-    `population_share` is its share of everyone, `all_log_labels` and `all_labels` are all labels before and now.
+    `population_share` is its share of everyone, `all_log_labels` and `all_labels` are all labels before and now. Labels
+    that the pool had before the campaign count with those of the log.
     """
 
     rule: str
@@ -77,6 +78,9 @@ class BlindSpots:
         else:
             found = blind_spots(log, settings.kinds, self._known, kept=settings.kept, max_rules=most)
         self._inside = [(s.rule, s.rule.mask(log), int(s.rule.mask(pool).sum())) for s in found]
+        known = pool.filter(pool[settings.label].is_not_null()) if settings.pool_labelled else pool.clear()
+        self._had = [int(s.rule.mask(known).sum()) for s in found]
+        self._labels += known.height
 
     def filled(self, answered: Iterable[Row]) -> list[Filled]:
         """The spots, the largest gap in the log first, with the labels of these answers."""
@@ -84,7 +88,7 @@ class BlindSpots:
         frame = from_plain([row.values for row in rows], self._types)
         chosen = np.array([row.reason == "chosen" for row in rows], dtype=bool)
         spots = []
-        for rule, log, pool in self._inside:
+        for (rule, log, pool), had in zip(self._inside, self._had, strict=True):
             inside, of_pool = rule.mask(frame), pool * self._rows / self._sample
             of_log = float(self._counts[log].sum())
             with_log = (of_log + of_pool) / (float(self._counts.sum()) + self._rows)
@@ -92,7 +96,7 @@ class BlindSpots:
                 Filled(
                     rule=str(rule).replace("_", " "),
                     rows=round(of_log) + round(of_pool),
-                    log_labels=round(float(self._counts[log & self._known].sum())),
+                    log_labels=round(float(self._counts[log & self._known].sum())) + had,
                     chosen=int((inside & chosen).sum()),
                     drawn=int((inside & ~chosen).sum()),
                     population_share=of_pool / self._rows if self._only_labelled else with_log,

@@ -1,5 +1,6 @@
 """How skewed is a log? Everything that `unskew audit` reports, from one table."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,25 +9,31 @@ import numpy as np
 import polars as pl
 
 from unskew.campaigns.audit.blind_spots import BlindSpot, blind_spots, missing_from
-from unskew.campaigns.tables.encoding import encoder, features
-from unskew.campaigns.tables.files import check_pool, feature_columns, kinds, label_texts, read_table
+from unskew.campaigns.tables.column_types import kinds, left_out
+from unskew.campaigns.tables.encoding import block_places, encoder, features
+from unskew.campaigns.tables.files import check_pool, label_texts, read_table
+from unskew.campaigns.tables.label_columns import said_missing
 from unskew.campaigns.tables.log_files import read_log
 from unskew.campaigns.tables.pool_files import AsInLog, files_that_stay, sample_of
+from unskew.campaigns.tables.several_logs import policies_in
 from unskew.data import LoggedData
 from unskew.errors import InputError, unknown
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone, trust
+from unskew.estimation.many import ManyEveryone
 from unskew.estimation.population import PopulationEstimate
 from unskew.estimation.sentences import MISFIT
 from unskew.kept import nearly_all
 from unskew.methods.pool import JUDGE
 from unskew.models.bayes import BayesianLogistic
+from unskew.models.many.team import ManyTeam
 from unskew.pools.scanning import Progress
-from unskew.rows import Floats
+from unskew.rows import Floats, take
 from unskew.sampling import weights
 from unskew.sampling.density_ratio import against_pool
 from unskew.sampling.diagnostics import Diagnostics, diagnose
-from unskew.sampling.propensity import estimated_log
+from unskew.sampling.propensity import estimated_log, of_whole_log
+from unskew.sampling.within_policies import estimate_within
 
 MOST_ROWS = 20_000
 """The most rows that models see, drawn at random; counts and blind spots use all rows."""
@@ -61,7 +68,7 @@ class LogAudit:
     columns : dict
         The columns that models learn from, and what they hold.
     left_out : dict
-        The other columns, except label, propensity and id, and why they are left out.
+        The other columns, except label, propensity and id, why they are left out and how to keep them.
     kept_rows : int or None
         The number of rows of a long log that were kept (`read_log`), on which all but the counts rests; None if all.
     modelled_rows : int
@@ -136,19 +143,24 @@ def audit_log(
     propensity: str | None = None,
     id: str | None = None,
     *,
+    policy: str | None = None,
     pool: str | Path | pl.DataFrame | Any = None,
     seed: int = 0,
+    types: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> LogAudit:
     """Examine a log: who has a label, who has none, and what that does to a model.
 
-    The log is a file, a Polars or pandas frame, or a folder, glob or URL of Parquet files. Of more than 200,000 rows,
-    some are kept, drawn at random from those with a label and from those without one (`read_log`). Without a propensity
-    column, propensities are estimated from the other columns. The audit is then right only if these columns hold
-    everything that decided who was labelled.
+    The log is a file, a Polars or pandas frame, a folder, glob or URL of Parquet files, or a list of logs. Of more than
+    200,000 rows, some are kept, drawn at random from those with a label and from those without one (`read_log`).
+    Without a propensity column, propensities are estimated from the other columns, within each value of a column
+    `policy` if there is one. The audit is then right only if these columns hold everything that decided who was
+    labelled.
 
     A log in which (nearly) every row has a label shows only those who were picked. It is compared with `pool`, a sample
     of everyone with the same columns. Without one, only the error on rows like the labelled ones is known.
+
+    `types` says what columns hold where they look like something else (`given_types`): ``{"zip": "category"}``.
 
     >>> rng = np.random.default_rng(0)
     >>> x, w = rng.normal(size=(2, 2000)); q0 = np.where(x > 0, 0.9, 0.1)
@@ -157,36 +169,40 @@ def audit_log(
     >>> [str(spot.rule) for spot in found.blind_spots], bool(found.naive.value > found.apparent.value)
     (['x < 0'], True)
     """
-    read = read_log(log, label, propensity, id, progress=progress)
-    frame, classes, kept = read.frame, read.labels, read.kept
+    read = read_log(log, label, propensity, id, policy=policy, types=types, progress=progress)
+    frame, classes, kept = read.described, read.labels, read.kept
     if id is not None and id not in frame.columns:
         raise unknown("id column", id, frame.columns)
-    every = kinds(frame)
-    learned = {name: every[name] for name in feature_columns(frame, label, propensity, id)}
-    few = min(classes, key=lambda name: classes[name])
+    every = {name: kind for name, kind in kinds(frame, read.types).items() if name not in (label, propensity, id)}
+    learned = {name: kind for name, kind in every.items() if kind != "ignore"}
+    few = sorted(classes, key=lambda name: classes[name])[-2]  # of more than two classes, two must have enough
     if classes[few] < FEW:
+        whose = "each class" if len(classes) == 2 else "two classes"
         raise InputError(
-            f"an audit needs {FEW} labels of each class; got {classes[few]} of {few!r}. Label more rows first."
+            f"an audit needs {FEW} labels of {whose}; got {classes[few]} of {few!r}. Label more rows first."
         )
     labelled, labels = label_texts(frame, label).is_not_null().to_numpy(), sum(classes.values())
     only_labelled = propensity is None and nearly_all(labels, read.rows)
     everyone, pool_rows = None, None
     if pool is not None:
-        everyone, pool_rows = _pool(pool, frame, label, propensity, id, only_labelled, progress)
-    sampled = _some(frame, seed)
+        everyone, pool_rows = _pool(pool, frame, label, propensity, id, only_labelled, read.types, progress)
+    sampled = _some(read.frame, seed)
     columns = encoder(frame, learned)
-    X = features(columns, sampled)
+    X, blocks = features(columns, sampled), block_places(columns)
     y = label_texts(sampled, label).to_numpy(allow_copy=True).astype(object)
-    q0 = 1.0 if propensity is None else sampled[propensity].cast(pl.Float64).to_numpy()
+    given = pl.Series([None] * len(y), dtype=pl.Float64) if propensity is None else sampled[propensity].cast(pl.Float64)
+    q0, estimated = given.fill_null(1.0).to_numpy(), bool(given.null_count())
     pair = np.array(read.classes, dtype=object)
-    data = LoggedData(X, y, None, q0, classes=pair, q0_estimated=propensity is None, kept=kept)
+    data = LoggedData(X, y, None, q0, classes=pair, q0_estimated=estimated, kept=kept, blocks=blocks)
     spots: list[BlindSpot] | None = None
     relative = None
     if everyone is not None:
         spots = missing_from(frame.filter(labelled), everyone, learned, log_rows=labels, pool_rows=pool_rows, seed=seed)
         relative = _relative(data, features(columns, _some(everyone, seed)), seed)
-    elif propensity is None and not only_labelled:
-        data, _ = estimated_log(X, y, classes=data.classes, random_state=seed, kept=kept)
+    elif estimated and read.policy is not None and not only_labelled:
+        data = _within(data, y, given, policies_in(sampled, read.policy), seed)
+    elif estimated and not only_labelled:
+        data, _ = estimated_log(X, y, classes=data.classes, random_state=seed, kept=kept, blocks=blocks)
     diagnostics = None if only_labelled else diagnose(data)
     if diagnostics is not None and (diagnostics.one_inside or not nearly_all(labels, read.rows)):
         spots = blind_spots(frame, learned, labelled, kept=kept, seed=seed)
@@ -199,7 +215,7 @@ def audit_log(
         labels=labels,
         classes=classes,
         columns={name: kind for name, kind in learned.items() if frame[name].n_unique() > 1},
-        left_out=_left_out(frame, every, learned, {label, propensity, id}),
+        left_out=left_out(frame, every, read.types),
         kept_rows=None if kept is None else frame.height,
         modelled_rows=data.m,
         only_labelled=only_labelled,
@@ -212,7 +228,16 @@ def audit_log(
         blind_spots=None if spots is None else tuple(spots),
         warnings=(),
     )
-    return replace(found, warnings=tuple(_warnings(found)))
+    marked = [f"{said_missing(read.marks)}. Name a class of that name with --classes at `start`."] if read.marks else []
+    return replace(found, warnings=(*marked, *_warnings(found)))
+
+
+def _within(data: LoggedData, y: Any, given: pl.Series, policy: Any, seed: int) -> LoggedData:
+    """The log with propensities estimated within each policy, where none is given."""
+    rows, q0 = given.is_null().arg_true().to_numpy(), data.q0.copy()
+    found = estimate_within(take(data.X, rows), data.z[rows], policy[rows], random_state=seed)
+    q0[rows] = of_whole_log(found, data.z, data.kept)
+    return LoggedData(data.X, y, data.z, q0, classes=data.classes, q0_estimated=True, kept=data.kept)
 
 
 def _some(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -227,6 +252,7 @@ def _pool(
     propensity: str | None,
     id: str | None,
     only_labelled: bool,
+    types: Mapping[str, str],
     progress: Progress | None,
 ) -> tuple[pl.DataFrame, int]:
     """The pool with the log's columns, or an even sample of a large one, and its number of rows.
@@ -240,9 +266,9 @@ def _pool(
         log = log.drop(id)
     files = files_that_stay(pool)
     if files is not None:
-        return sample_of(files, AsInLog.of(log, label, propensity, None, files), JUDGE, id, progress)
+        return sample_of(files, AsInLog.of(log, label, propensity, None, files, given=types), JUDGE, id, progress)
     text = [name for name, dtype in log.schema.items() if dtype == pl.String]
-    read = read_table(pool, text=text, name="the pool")
+    read = read_table(pool, text=text, name="the pool", types=types)
     found = check_pool(log, read if id is None else read.drop(id, strict=False), label)
     return found, found.height
 
@@ -259,20 +285,18 @@ def _relative(data: LoggedData, pool: Any, seed: int) -> RelativeChances:
     )
 
 
-def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone:
+def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone | ManyEveryone:
     """Every row of the log as judged by a model fitted with weights v."""
-    model = BayesianLogistic(random_state=seed).prepare(data.X, data.classes)
+    many = data.K > 2
+    model = ManyTeam(trees=False, random_state=seed) if many else BayesianLogistic(random_state=seed)
+    model.prepare(data.X, data.classes, blocks=data.blocks)
     model.update(data.revealed_X, data.revealed_y, v, choose=True)
     held_out = model.held_out(data.revealed_X, data.revealed_y, v)
-    found = Everyone.judged(Design.of(data), model.log_odds(data.X), np.flatnonzero(data.z), data.revealed_y, held_out)
+    judged = Design.of(data), model.log_odds(data.X), np.flatnonzero(data.z), data.revealed_y, held_out
+    if many:
+        return ManyEveryone.judged(*judged).trusting(data)
+    found = Everyone.judged(*judged)
     return replace(found, log=trust(data, found.margin))
-
-
-def _left_out(
-    frame: pl.DataFrame, every: dict[str, str], learned: dict[str, str], special: set[str | None]
-) -> dict[str, str]:
-    why = {name: "text for people" for name in every if name not in learned and name not in special}
-    return why | {name: "the same in every row" for name in learned if frame[name].n_unique() < 2}
 
 
 def _warnings(found: LogAudit) -> list[str]:

@@ -11,15 +11,17 @@ from unskew.campaigns.tables.encoding import MISSING
 from unskew.errors import InputError, unknown
 
 SAYS = r"(?:\s+(is not|is)\s+|\s*(==|=|!=|<=|≤|>=|≥|<|>)\s*)(.+)"
+WORD = r"\s+(has|lacks)\s+the\s+word\s+['\"]?(\w+)['\"]?"
 BETWEEN = r"(.+?)\s*(?:≤|<=)\s*{}\s*<\s*(.+)"
 
 
 def rule_of(text: str, kinds: Mapping[str, str]) -> Rule:
     """The rule that a text describes, on columns of these kinds.
 
-    >>> kinds = {"income": "number", "region": "category", "since": "date", "owner": "boolean"}
+    >>> kinds = {"income": "number", "region": "category", "since": "date", "owner": "boolean", "note": "text"}
     >>> for text in ("income<2300 and region = north", "since ≥ 2020-01-01", "1 ≤ income < 5", "owner is not true",
-    ...              "region is not north or missing", "(income < 5 or missing)", "since is known"):
+    ...              "region is not north or missing", "(income < 5 or missing)", "since is known",
+    ...              "note has the word Late"):
     ...     print(rule_of(text, kinds))
     income < 2300 and region is north
     since ≥ 2020-01-01
@@ -28,6 +30,7 @@ def rule_of(text: str, kinds: Mapping[str, str]) -> Rule:
     region is not north or missing
     (income < 5 or missing)
     since is known
+    note has the word 'late'
     """
     parts: list[str] = []
     for part in re.split(r"\s+and\s+", text.strip()):
@@ -41,7 +44,8 @@ def rule_of(text: str, kinds: Mapping[str, str]) -> Rule:
 def _column(part: str, kinds: Mapping[str, str]) -> tuple[str, re.Match[str]] | None:
     """The column that a condition is about, and how it goes on."""
     for name in sorted(kinds, key=len, reverse=True):
-        for form in (re.escape(name) + SAYS, BETWEEN.format(re.escape(name))):
+        own = re.escape(name)
+        for form in (own + (WORD if kinds[name] == "text" else SAYS), own + SAYS, BETWEEN.format(own)):
             found = re.fullmatch(form, part.removeprefix("(").removesuffix(" or missing)"))
             if found is not None:
                 return name, found
@@ -59,6 +63,8 @@ def _condition(part: str, kinds: Mapping[str, str]) -> Condition:
         )
     column, said = found
     kind, missing = kinds[column], part.startswith("(") and part.endswith(" or missing)")
+    if kind == "text":
+        return _of_text(column, part, *said.groups())
     if len(said.groups()) == 2:
         ends = [_number(text, column, kind) for text in said.groups()]
         return Condition(column, kind, ends[0], ends[1], missing=missing)
@@ -88,6 +94,16 @@ def _condition(part: str, kinds: Mapping[str, str]) -> Condition:
     low = {">": after, ">=": at, "≥": at}.get(sign, at if equal else None)
     high = {"<": at, "<=": after, "≤": after}.get(sign, after if equal else None)
     return Condition(column, kind, low, high, missing=missing)
+
+
+def _of_text(column: str, part: str, sign: str, *said: str) -> Condition:
+    """A word that a text has or lacks, or that there is a text at all."""
+    if sign in ("has", "lacks"):
+        return Condition(column, "text", values=(said[0].lower(),), negated=sign == "lacks")
+    value = said[-1].strip()
+    if value not in ("missing", "known") or sign not in ("is", "is not"):
+        raise InputError(f"{column!r} holds text; got {part!r:.80}. Write \"{column} has the word 'refund'\".")
+    return Condition(column, "text", values=("",), negated=(value == "known") == (sign == "is"))
 
 
 def _half(true: bool) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from unskew.campaigns.audit.words import has_word
 from unskew.campaigns.tables.encoding import MISSING, plain_column
 from unskew.rows import Bools
 
@@ -27,7 +28,8 @@ class Condition:
     known, missing : bool
         Whether the condition includes rows with a value, and rows without.
     values : tuple of str
-        For categories: these values or, if `negated`, any others.
+        For categories: these values or, if `negated`, any others. For text: a word that it has or, if `negated`, has
+        not. No word, "", stands for a text that is missing.
     negated : bool
     """
 
@@ -42,6 +44,8 @@ class Condition:
 
     def mask(self, frame: pl.DataFrame) -> Bools:
         """Which rows meet the condition."""
+        if self.kind == "text":
+            return np.asarray(has_word(frame[self.column], self.values[0]) != self.negated)
         column = plain_column(frame[self.column], self.kind)
         if self.kind == "category":
             return np.asarray(column.is_in(list(self.values)).to_numpy() != self.negated)
@@ -57,6 +61,10 @@ class Condition:
         if self.kind == "category":
             names = ["missing" if value == MISSING else value for value in self.values]
             return f"{self.column} is {'not ' if self.negated else ''}{_either(names)}"
+        if self.kind == "text" and self.values[0]:
+            return f"{self.column} {'lacks' if self.negated else 'has'} the word '{self.values[0]}'"
+        if self.kind == "text":
+            return f"{self.column} is {'known' if self.negated else 'missing'}"
         if not self.known:
             return f"{self.column} is missing"
         if self.low is None and self.high is None:

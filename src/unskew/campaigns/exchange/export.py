@@ -61,6 +61,8 @@ def export(campaign: Campaign, folder: Path | str, *, overwrite: bool = False) -
         raise unwritable(out, error) from None
     pipeline = campaign.model()
     decision = campaign.settings.decision(campaign.method().costs.threshold)
+    own = campaign.measuring().fitting.own
+    versions = None if own is None else own.versions
     table = ledger_frame(campaign.ledger.events(campaign.id))
     content, reason = _onnx(pipeline)
     try:
@@ -70,7 +72,7 @@ def export(campaign: Campaign, folder: Path | str, *, overwrite: bool = False) -
                 Path(drafts, "model.onnx").write_bytes(content)
             table.write_parquet(Path(drafts, "ledger.parquet"))
             names = [name for name in FILES if Path(drafts, name).exists()]
-            beside = written([Path(drafts, name) for name in names], reason, decision)
+            beside = written([Path(drafts, name) for name in names], reason, decision, versions)
             before = listed(out)
             outputs[NAME].put_text(beside + "".join(before))  # if this is interrupted, old and new files are listed
             for name, output in outputs.items():

@@ -51,7 +51,12 @@ def written(rows: Sequence[Row], settings: Settings, form: str = "csv") -> str:
         raise unknown("form", form, FORMS)
     columns = [name for name in settings.types if name != settings.id]
     heading = [id_column(settings), *columns, settings.label]
-    return csv_lines([heading, *([one.id, *(one.values[name] for name in columns), ""] for one in rows)])
+    return csv_lines([heading, *([one.id, *(_cell(one.values[name]) for name in columns), ""] for one in rows)])
+
+
+def _cell(value: Any) -> Any:
+    """A value as a person reads it: nobody reads an embedding."""
+    return f"{len(value)} numbers" if isinstance(value, list) else value
 
 
 def as_record(one: Row) -> dict[str, Any]:

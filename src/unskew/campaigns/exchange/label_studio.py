@@ -11,10 +11,12 @@ from xml.sax.saxutils import quoteattr  # nosec B406  # nothing is parsed
 
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
+from unskew.campaigns.tables.labels import keys
 from unskew.campaigns.telling import Line, NotAnswers, Unread, id_text, label_text
 from unskew.errors import InputError
 
 ID, ROUND, PROBABILITY, ROW, LABEL = "unskew_id", "unskew_round", "unskew_probability", "row", "label"
+FILTER = f'  <Filter name="find" toName="{LABEL}" hotkey="shift+f" minlength="0" placeholder="Find a class"/>\n'
 
 
 def tasks(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -44,11 +46,16 @@ def _shown(value: Any) -> Any:
     """A value as Label Studio's table can show it: a boolean would be an empty cell there, a missing value "null"."""
     if value is None:
         return "(missing)"
+    if isinstance(value, list):
+        return f"{len(value)} numbers"
     return str(value).lower() if isinstance(value, bool) else value
 
 
 def labeling_config(settings: Settings) -> str:
-    """The project's labelling interface: every column beside its value, and the two classes under keys 0 and 1.
+    """The project's labelling interface: every column beside its value, and a choice and a key for each class.
+
+    If there are more classes than keys, there is a field that filters the choices instead: shift+f leads to it, and
+    Enter chooses the first one left.
 
     >>> print(labeling_config(Settings(classes=("defaulted", "repaid"))))
     <View>
@@ -59,12 +66,15 @@ def labeling_config(settings: Settings) -> str:
       </Choices>
     </View>
     """
-    negative, positive = (quoteattr(str(name)) for name in settings.classes)
+    pressed = keys(settings.classes)
+    hotkeys = [f' hotkey="{key}"' for key in pressed] or [""] * len(settings.classes)
+    named = zip(map(quoteattr, settings.classes), hotkeys, strict=True)
+    choices = "\n".join(f"    <Choice value={name}{hotkey}/>" for name, hotkey in named)
+    above, inline = ("", "") if pressed else (FILTER, ' showInline="true"')
     return f"""<View>
   <Table name="{ROW}" value="${ROW}"/>
-  <Choices name="{LABEL}" toName="{ROW}" choice="single-radio" required="true">
-    <Choice value={negative} hotkey="0"/>
-    <Choice value={positive} hotkey="1"/>
+{above}  <Choices name="{LABEL}" toName="{ROW}" choice="single-radio"{inline} required="true">
+{choices}
   </Choices>
 </View>"""
 

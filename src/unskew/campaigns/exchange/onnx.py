@@ -4,6 +4,7 @@ skl2onnx assembles the parts and converts those of scikit-learn. Our own convers
 scikit-learn's imputer, which onnxruntime does not have in double precision.
 """
 
+import json
 import math
 from collections.abc import Collection
 from typing import Any
@@ -16,17 +17,26 @@ from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, String
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from unskew.campaigns.exchange.onnx_log_odds import DOUBLE, INT64, OPSET, VERSION, log_odds
+from unskew.campaigns.exchange.onnx_log_odds import DOUBLE, INT64, OPSET, VERSION, log_odds, scores
 from unskew.campaigns.tables.encoding import MISSING, PlainColumns
 from unskew.errors import InputError
 from unskew.models.bayes import BayesianLogistic
+from unskew.models.many.team import ManyTeam
 from unskew.models.team import Team
 
 INPUTS = (
     f"One input for each column, of shape (rows, 1). Numbers as double, NaN where missing; booleans as 0.0 and 1.0; "
-    f"dates as days since 1970-01-01; categories as text, {MISSING!r} where missing."
+    f"dates as days since 1970-01-01; categories as text, {MISSING!r} where missing. The metadata name what each "
+    "column holds, and the classes in the order of the probabilities."
 )
+
+OURS = (Team, ManyTeam, BayesianLogistic)
+"""The models that can be written."""
+
+CONVERTED = ("number", "boolean", "date", "category")
+"""What columns may hold."""
 
 
 class NotConvertible(InputError):
@@ -35,6 +45,8 @@ class NotConvertible(InputError):
 
 def to_onnx(pipeline: Pipeline) -> bytes:
     """The pipeline as an ONNX model with the outputs `label` and `probabilities`; `INPUTS` says what it takes.
+
+    Inputs have the very names of the columns. What cannot be written is refused before any of it is converted.
 
     >>> import onnxruntime, polars as pl
     >>> from unskew.campaigns.tables.encoding import encoder
@@ -49,14 +61,10 @@ def to_onnx(pipeline: Pipeline) -> bytes:
     features, decides = pipeline["features"], pipeline["model"]
     own = isinstance(decides, FixedThresholdClassifier)  # a threshold of its own (`unskew.models.classifiers.deciding`)
     model = decides.estimator_ if own else decides
-    if not isinstance(model, (Team, BayesianLogistic)):
-        got = type(model).__name__
-        raise NotConvertible(f"only Team and BayesianLogistic can be written as ONNX; got {got}. Use the pipeline.")
-    if isinstance(model, Team) and len(model.others):
-        got = ", ".join(type(other).__name__ for other in model.others)
-        raise NotConvertible(f"a team with further members cannot be written as ONNX; got {got}. Use the pipeline.")
+    _check_model(model)
+    _check_columns(features)
     update_registered_converter(PlainColumns, "UnskewPlainColumns", _typed_already, _columns, parser=_columns_parser)
-    for kind in (Team, BayesianLogistic):
+    for kind in OURS:
         options = {"zipmap": [True, False, "columns"], "threshold": None}
         update_registered_converter(kind, f"Unskew{kind.__name__}", _model_shapes, _model, options=options)
     threshold = math.log(decides.threshold / (1.0 - decides.threshold)) if own else 0.0
@@ -74,7 +82,34 @@ def to_onnx(pipeline: Pipeline) -> bytes:
         doc_string=INPUTS,
     )
     _rename(converted.graph, list(kinds), outputs)
+    for key, value in {"columns": dict(kinds), "classes": _classes(model).tolist()}.items():
+        converted.metadata_props.add(key=key, value=json.dumps(value, ensure_ascii=False))
     return bytes(converted.SerializeToString())
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, OURS):
+        got = type(model).__name__
+        raise NotConvertible(f"only Team and BayesianLogistic can be written as ONNX; got {got}. Use model.joblib.")
+    if isinstance(model, (Team, ManyTeam)) and len(model.others):
+        got = ", ".join(type(other).__name__ for other in model.others)
+        raise NotConvertible(f"a team with further members cannot be written as ONNX; got {got}. Use model.joblib.")
+
+
+def _check_columns(features: Pipeline) -> None:
+    """Refuse a column that holds something else, or whose features are made by a step that is not known here."""
+    for name, kind in features["columns"].kinds.items():
+        if kind not in CONVERTED:
+            raise NotConvertible(
+                f"column {name!r} holds {kind}, which cannot be written as ONNX. Use model.joblib, or begin a campaign "
+                f"without the column: --type {name}=ignore."
+            )
+    for _, part, names in features["matrix"].transformers_:
+        if not isinstance(part, (SimpleImputer, OneHotEncoder, FunctionTransformer)) and part != "passthrough":
+            raise NotConvertible(
+                f"the features of column {names[0]!r} come from {type(part).__name__}, which cannot be written as "
+                f"ONNX. Use model.joblib, or begin a campaign without the column: --type {names[0]}=ignore."
+            )
 
 
 def _rename(graph: Any, inputs: list[str], outputs: list[str]) -> None:
@@ -135,7 +170,7 @@ def _imputer(scope: Any, operator: Any, container: Any) -> None:
     ops.OnnxWhere(missing, operator.raw_operator.statistics_[None, :], X, **named).add_to(scope, container)
 
 
-def _classes(model: Team | BayesianLogistic) -> NDArray[Any]:
+def _classes(model: Any) -> NDArray[Any]:
     """Whole numbers stay whole numbers, everything else becomes text."""
     whole = model.classes_.dtype.kind in "iu"
     return model.classes_.astype(np.int64) if whole else np.array([str(c) for c in model.classes_])
@@ -143,23 +178,26 @@ def _classes(model: Team | BayesianLogistic) -> NDArray[Any]:
 
 def _model_shapes(operator: Any) -> None:
     rows = operator.inputs[0].get_first_dimension()
-    whole = _classes(operator.raw_operator).dtype.kind == "i"
-    operator.outputs[0].type = Int64TensorType([rows]) if whole else StringTensorType([rows])
-    operator.outputs[1].type = DoubleTensorType([rows, 2])
+    classes = _classes(operator.raw_operator)
+    operator.outputs[0].type = Int64TensorType([rows]) if classes.dtype.kind == "i" else StringTensorType([rows])
+    operator.outputs[1].type = DoubleTensorType([rows, len(classes)])
 
 
 def _model(scope: Any, operator: Any, container: Any) -> None:
     """`predict` and `predict_proba` of a team or of a logistic regression."""
-    model: Team | BayesianLogistic = operator.raw_operator
-    label, probabilities = operator.outputs
+    model: Team | ManyTeam | BayesianLogistic = operator.raw_operator
+    label, probabilities = ({"output_names": [output.full_name], **VERSION} for output in operator.outputs)
     X = ops.OnnxCast(operator.inputs[0], to=DOUBLE, **VERSION)  # single if all are categories
-    found = log_odds(X, model)
-    positive = ops.OnnxSigmoid(found, **VERSION)
-    negative = ops.OnnxSub(np.array([1.0]), positive, **VERSION)
-    both = {"output_names": [probabilities.full_name], **VERSION}
-    ops.OnnxConcat(negative, positive, axis=1, **both).add_to(scope, container)
-    threshold = np.array([container.get_options(model)["threshold"]])
-    second = ops.OnnxCast(ops.OnnxGreaterOrEqual(found, threshold, **VERSION), to=INT64, **VERSION)
-    place = ops.OnnxReshape(second, np.array([-1]), **VERSION)
-    named = {"output_names": [label.full_name], **VERSION}
-    ops.OnnxGather(_classes(model), place, **named).add_to(scope, container)
+    if isinstance(model, ManyTeam):
+        found = scores(X, model)
+        ops.OnnxSoftmax(found, axis=1, **probabilities).add_to(scope, container)
+        place = ops.OnnxArgMax(found, axis=1, keepdims=0, **VERSION)
+    else:
+        found = log_odds(X, model)
+        positive = ops.OnnxSigmoid(found, **VERSION)
+        negative = ops.OnnxSub(np.array([1.0]), positive, **VERSION)
+        ops.OnnxConcat(negative, positive, axis=1, **probabilities).add_to(scope, container)
+        threshold = np.array([container.get_options(model)["threshold"]])
+        second = ops.OnnxCast(ops.OnnxGreaterOrEqual(found, threshold, **VERSION), to=INT64, **VERSION)
+        place = ops.OnnxReshape(second, np.array([-1]), **VERSION)
+    ops.OnnxGather(_classes(model), place, **label).add_to(scope, container)

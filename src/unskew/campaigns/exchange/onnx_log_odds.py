@@ -1,4 +1,4 @@
-"""The log-odds of this package's models, step by step as ONNX operators."""
+"""The log-odds of this package's models, or their scores of several classes, step by step as ONNX operators."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +10,10 @@ from skl2onnx.proto import onnx_proto
 
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.features import Features
+from unskew.models.laplace import Posterior
+from unskew.models.many.logistic import OneAgainstRest
+from unskew.models.many.team import ManyTeam
+from unskew.models.many.trees import ManyTrees
 from unskew.models.team import Team
 from unskew.models.trees import Trees
 from unskew.rows import Floats
@@ -24,16 +28,30 @@ def log_odds(X: Any, model: Team | BayesianLogistic) -> Any:
     """The log-odds of rows X, which are numbers in double precision; members of a team without weight are left out."""
     if isinstance(model, BayesianLogistic):
         return _logistic(_columns(X, model.features_), model)
-    columns = _columns(X, model.members_[0].features_)
+    return _together(X, model)
+
+
+def scores(X: Any, model: ManyTeam) -> Any:
+    """The scores of all classes, one column for each. Their softmax is the probabilities."""
+    return _together(X, model)
+
+
+def _together(X: Any, team: Team | ManyTeam) -> Any:
+    columns = _columns(X, team.members_[0].features_)
     parts = [
         ops.OnnxMul(_of(member, columns), np.array([a]), **VERSION)
-        for member, a in zip(model.members_, model.weights_, strict=True)
+        for member, a in zip(team.members_, team.weights_, strict=True)
         if a
     ]
     return ops.OnnxSum(*parts, **VERSION)
 
 
-def _of(member: BayesianLogistic | Trees, columns: Any) -> Any:
+def _of(member: BayesianLogistic | Trees | OneAgainstRest | ManyTrees, columns: Any) -> Any:
+    if isinstance(member, ManyTrees):
+        return _many_trees(columns, member.trees)
+    if isinstance(member, OneAgainstRest):
+        F = _expand(columns, member)
+        return ops.OnnxConcat(*(_moderated(F, found) for found in member.posteriors_), axis=1, **VERSION)
     return _trees(columns, member.trees) if isinstance(member, Trees) else _logistic(columns, member)
 
 
@@ -47,8 +65,11 @@ def _columns(X: Any, features: Features) -> Any:
 
 def _logistic(columns: Any, model: BayesianLogistic) -> Any:
     """`BayesianLogistic.decision_function`."""
-    found = model.posterior_
-    F = _expand(columns, model)
+    return _moderated(_expand(columns, model), model.posterior_)
+
+
+def _moderated(F: Any, found: Posterior) -> Any:
+    """`moderated`: the log-odds of features F under a posterior."""
     mean = ops.OnnxMatMul(F, found.mode[:, None], **VERSION)
     inverse: Floats = solve_triangular(found.L, np.eye(len(found.mode)), lower=True)
     U = ops.OnnxMatMul(F, np.ascontiguousarray(inverse.T), **VERSION)  # Posterior.root, transposed
@@ -57,7 +78,7 @@ def _logistic(columns: Any, model: BayesianLogistic) -> Any:
     return ops.OnnxDiv(mean, ops.OnnxSqrt(widened, **VERSION), **VERSION)
 
 
-def _expand(columns: Any, model: BayesianLogistic) -> Any:
+def _expand(columns: Any, model: BayesianLogistic | OneAgainstRest) -> Any:
     """`Features.__call__`: a constant 1, the linear block and, where the prior has one, the Fourier block."""
     features = model.features_
     indicators = [_indicators(columns, j, values) for j, values in features._codes]
@@ -82,10 +103,27 @@ def _indicators(columns: Any, j: int, values: Floats) -> Any:
 
 
 def _trees(columns: Any, trees: Sequence[Any]) -> Any:
-    """`Trees.log_odds`.
+    """`Trees.log_odds`."""
+    said = ops.OnnxGather(np.concatenate([t.value[:, 0, 0] for t in trees]), _leaves(columns, trees), **VERSION)
+    votes = ops.OnnxReduceSum(said, np.array([1]), keepdims=1, **VERSION)
+    softened = ops.OnnxDiv(ops.OnnxAdd(votes, np.array([0.5]), **VERSION), np.array([len(trees) + 1.0]), **VERSION)
+    return ops.OnnxLog(ops.OnnxDiv(softened, ops.OnnxSub(np.array([1.0]), softened, **VERSION), **VERSION), **VERSION)
 
-    This operator's results are in single precision. So the trees do not say the share of positives in the leaf that a
-    row falls into, but the leaf's number, which is exact; the shares are then looked up in double precision.
+
+def _many_trees(columns: Any, trees: Sequence[Any]) -> Any:
+    """`ManyTrees.scores`."""
+    shares = np.concatenate([t.value[:, :, 0] for t in trees])
+    said = ops.OnnxGather(shares, _leaves(columns, trees), axis=0, **VERSION)
+    votes = ops.OnnxReduceSum(said, np.array([1]), keepdims=0, **VERSION)
+    softened = ops.OnnxAdd(votes, np.array([1.0 / shares.shape[1]]), **VERSION)
+    return ops.OnnxLog(ops.OnnxDiv(softened, np.array([len(trees) + 1.0]), **VERSION), **VERSION)
+
+
+def _leaves(columns: Any, trees: Sequence[Any]) -> Any:
+    """The number of the leaf of each tree that a row falls into; nodes of all trees are numbered one after the other.
+
+    The operator's results are in single precision. So the trees do not say the shares of classes in a leaf, but the
+    leaf's number, which is exact; the shares are then looked up in double precision.
     """
     nodes = [np.arange(tree.node_count) for tree in trees]
     tree = np.repeat(np.arange(len(trees)), [len(some) for some in nodes])
@@ -110,11 +148,7 @@ def _trees(columns: Any, trees: Sequence[Any]) -> Any:
         target_weights=np.flatnonzero(leaf).astype(np.float64).tolist(),
         op_version=OPSET["ai.onnx.ml"],
     )
-    shares = np.concatenate([t.value[:, 0, 0] for t in trees])
-    said = ops.OnnxGather(shares, ops.OnnxCast(number, to=INT64, **VERSION), **VERSION)
-    votes = ops.OnnxReduceSum(said, np.array([1]), keepdims=1, **VERSION)
-    softened = ops.OnnxDiv(ops.OnnxAdd(votes, np.array([0.5]), **VERSION), np.array([len(trees) + 1.0]), **VERSION)
-    return ops.OnnxLog(ops.OnnxDiv(softened, ops.OnnxSub(np.array([1.0]), softened, **VERSION), **VERSION), **VERSION)
+    return ops.OnnxCast(number, to=INT64, **VERSION)
 
 
 def _rounded_down(thresholds: Floats) -> Any:

@@ -40,10 +40,10 @@ def user_cache() -> Path:
 
 
 class Cache:
-    """Arrays and methods of one campaign; `key` names everything they depend on.
+    """Arrays, methods and encoders of one campaign; `key` names everything they depend on.
 
-    Methods are pickled, and reading a pickle runs code. So a folder that others may write to is not used, and then
-    nothing is cached.
+    Methods and encoders are pickled, and reading a pickle runs code. So a folder that others may write to is not used,
+    and then nothing is cached.
     """
 
     def __init__(self, key: str) -> None:
@@ -67,14 +67,19 @@ class Cache:
 
     def method(self, name: str, make: Callable[[], PoolMethod]) -> PoolMethod:
         """The cached method, or otherwise the one that `make` returns. Only the latest few are kept."""
+        found: PoolMethod = self.pickled(name, PoolMethod, make)
+        with suppress(OSError):
+            for old in sorted(self.path.glob("model-*.joblib"), key=_age)[:-KEPT_MODELS]:
+                old.unlink()
+        return found
+
+    def pickled(self, name: str, kind: type, make: Callable[[], Any]) -> Any:
+        """The cached object of that kind, or otherwise the one that `make` returns."""
         path = self._find(name, ".joblib")
-        found = None if path is None else _unpickled(path)
+        found = None if path is None else _unpickled(path, kind)
         if found is None:
             made = found = make()
             self._keep(name, ".joblib", lambda draft: joblib.dump(made, draft))
-            with suppress(OSError):
-                for old in sorted(self.path.glob("model-*.joblib"), key=_age)[:-KEPT_MODELS]:
-                    old.unlink()
         return found
 
     def frame(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
@@ -160,8 +165,8 @@ def _age(path: Path) -> float:
         return float("inf")
 
 
-def _unpickled(path: Path) -> PoolMethod | None:
-    """The cached method; None if it is gone, or another version of a library wrote it and this one cannot read it."""
+def _unpickled(path: Path, kind: type) -> Any:
+    """The cached object; None if it is gone, or another version of a library wrote it and this one cannot read it."""
     try:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() not in path.name:  # the very bytes that are loaded
@@ -169,4 +174,4 @@ def _unpickled(path: Path) -> PoolMethod | None:
         found = joblib.load(io.BytesIO(content))
     except Exception:  # unpickling may raise anything
         return None
-    return found if isinstance(found, PoolMethod) else None
+    return found if isinstance(found, kind) else None

@@ -1,4 +1,4 @@
-"""Methods of one's own: what a campaign's ledger names is imported only if this user has agreed to run it.
+"""Methods and models of one's own: what a ledger names is imported only if this user has agreed to run it.
 
 Otherwise a folder that somebody else made could name any module, and opening it would run that module.
 """
@@ -12,18 +12,18 @@ from platformdirs import user_config_path
 from unskew.errors import InputError
 
 VARIABLE = "UNSKEW_METHODS"
-"""An environment variable with methods that the user agrees to, separated by commas."""
+"""An environment variable with methods and models that the user agrees to, separated by commas."""
 
 _agreed: set[str] = set()
 
 
 def agreed_file() -> Path:
-    """Where the methods that the user started a campaign with are kept, one a line."""
+    """Where the methods and models that the user started a campaign with are kept, one a line."""
     return user_config_path("unskew") / "methods"
 
 
 def agree(method: str) -> None:
-    """Remember that the user named this method. One of the package's own needs no consent."""
+    """Remember that the user named this method or model. One of the package's own needs no consent."""
     if ":" not in method or method in _known():
         return
     _agreed.add(method)
@@ -33,8 +33,8 @@ def agree(method: str) -> None:
             file.write(f"{method}\n")
 
 
-def check_agreed(method: str) -> None:
-    """Refuse a method of somebody's own that the user never named.
+def check_agreed(method: str, shown: str = "") -> None:
+    """Refuse a method or model of somebody's own that the user never named; `shown` is what a model is.
 
     >>> check_agreed("Unskew")
     >>> check_agreed("theirs:Method")
@@ -43,8 +43,8 @@ def check_agreed(method: str) -> None:
     """
     if ":" in method and method not in _known():
         raise InputError(
-            f"this campaign learns with {method!r:.80}, code that is not part of unskew and that you did not agree "
-            f"to run. If you trust it, set {VARIABLE} to its name."
+            f"this campaign learns with {shown or method!r:.200}, code that is not part of unskew and that you did not "
+            f"agree to run. If you trust it, set {VARIABLE} to {method if shown else 'its name'}."
         )
 
 

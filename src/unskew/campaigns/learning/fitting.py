@@ -6,8 +6,8 @@ What takes long is cached for each user (`learning.cache`). It can be deleted at
 import hashlib
 import json
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,20 +25,22 @@ import unskew
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.learning.cache import Cache
 from unskew.campaigns.learning.consent import check_agreed
+from unskew.campaigns.learning.own_model import Cost, OwnModel, watching
 from unskew.campaigns.learning.prepared import Prepared
 from unskew.campaigns.ledger.events import PlannedRow
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot
 from unskew.campaigns.tables.encoding import features, from_plain, to_plain
-from unskew.data import signs
 from unskew.errors import EmptyMeasure, NoRandomLabel
 from unskew.estimation.costs import Costs
 from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
+from unskew.estimation.many import ManyEveryone
 from unskew.estimation.population import PopulationEstimate
+from unskew.labels import codes
 from unskew.methods.learner import Learner, Member
 from unskew.methods.loop import Method
-from unskew.methods.pool import PoolMethod
+from unskew.methods.pool import LOOK_AT, PoolMethod
 from unskew.methods.prospect import Prospect
 from unskew.methods.registry import POOL_METHODS, method_named, source_digest
 from unskew.methods.rounds import DRAWN, PoolRound
@@ -46,7 +48,7 @@ from unskew.methods.stopping import prospect
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.team import Team
 from unskew.pools.scanning import Progress
-from unskew.rows import Floats, Rows
+from unskew.rows import Floats, Rows, as_rows
 from unskew.sampling.draws import stand_for
 
 
@@ -74,11 +76,13 @@ class Fitting:
         self.settings = settings
         check_agreed(settings.method)
         self._kind = cast(type[PoolMethod], method_named(settings.method, POOL_METHODS))
+        self.own = OwnModel(settings.model) if settings.model else None
+        self._progress = progress
         self._cache = Cache(self.digest([]))
         self._prepared = Prepared(folder, settings, self._cache, progress)
         self._lock = threading.RLock()
         self._last: Fitted | None = None
-        self._judged: tuple[str, Everyone] | None = None
+        self._judged: tuple[str, Everyone | ManyEveryone] | None = None
 
     @property
     def log_frame(self) -> pl.DataFrame:
@@ -100,6 +104,11 @@ class Fitting:
         """The number of files of a pool that stayed where it is."""
         return None if self._prepared.files is None else len(self._prepared.files)
 
+    def row_named(self, id: str) -> pl.DataFrame | None:
+        """The row of the pool with this id, as it was read; None if there is none."""
+        place = self._prepared.place_of(id)
+        return None if place is None else self._prepared.rows_at(np.array([place]))
+
     def check_hashes(self, progress: Progress | None = None) -> int:
         """Refuse a file of the pool whose bytes are not those the campaign began with. Returns the number of files."""
         return self._prepared.check_hashes(progress)
@@ -116,6 +125,7 @@ class Fitting:
             "settings": self.settings.as_record(),
             "source": source_digest(self._kind),
             "answers": [(row.planned.as_record(), row.label) for row in answered],
+            "model": None if self.own is None else self.own.versions,
         }
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
@@ -136,24 +146,62 @@ class Fitting:
     @cached_property
     def _started(self) -> PoolMethod:
         """The method after the log alone, with which every fit begins."""
-
-        def start() -> PoolMethod:
-            method = self._kind(random_state=self.settings.seed)
-            aim = self.settings.aim
-            method.drawn, method.costs, method.recall = self.settings.drawn, aim.costs, aim.recall
-            method.look = self.settings.look
-            with threadpool_limits(1):  # sums in one order, whatever the number of cores
-                method.start_checked(self._prepared.log, self._prepared.pool, self._prepared.pool_rule)
-            return method
-
-        found = self._cache.method("start", start)
+        own = {} if self.own is None else {"model": self.own.estimator}
+        found = self._cache.method("start", lambda: self._begun(**own))
         found.pool_ = self._prepared.pool  # if a recall is wanted, each fit looks at the pool
         return found
 
+    def _begun(self, **own: Any) -> PoolMethod:
+        method = self._kind(random_state=self.settings.seed, **own)
+        aim = self.settings.aim
+        method.drawn, method.costs, method.recall = self.settings.drawn, aim.costs, aim.recall
+        method.look = self.settings.look
+        with self._learning():
+            method.start_checked(self._prepared.log, self._prepared.pool, self._prepared.pool_rule)
+            if self._prepared.known is not None:
+                method.adopt(self._known(method, self._prepared.known))
+                method.labels_ = 0  # none was bought
+        return method
+
+    def _known(self, method: PoolMethod, labels: pl.Series) -> PoolRound:
+        """The rows of the pool that had a label before, as rows that were chosen: each stands for itself."""
+        places = labels.is_not_null().arg_true().to_numpy().astype(np.int64)
+        frame, own, k = self._prepared.pool_frame[places], self.settings.propensity, len(places)
+        X = as_rows(features(self._prepared.encoder, frame))
+        q0 = frame[own].to_numpy() if own in frame.columns else method.q0_at(places, X)
+        y = codes(np.array(labels.drop_nulls().to_list(), dtype=object), self._prepared.log.classes)
+        return PoolRound(places, X, q0, np.ones(k), np.zeros(k, dtype=bool), 0, 0.0, y)
+
     def _adopted(self, answered: Sequence[Row]) -> PoolMethod:
         """The started method with all answers learned as one round."""
-        with threadpool_limits(1):
-            return copy(self._started).adopt(self._round(answered))
+        started = self._started
+        with self._learning():
+            found = copy(started)
+            if answered or self.own is None:  # a fit to the same labels again would cost as much and say the same
+                found.adopt(self._round(answered))
+            if isinstance(found, Learner) and self.own is not None and found.knows_labels:
+                found.held_out(found.state_.X, found.state_.y)  # now, so that the cache has it
+            return found
+
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """Sums in one order, whatever the number of cores; each fit of a model of the user's own is told."""
+        with threadpool_limits(1), nullcontext() if self.own is None else watching(self._progress):
+            yield
+
+    def cost(self) -> Cost | None:
+        """What new labels cost with a model of the user's own, by a fit to the log's labels that is timed here."""
+        looks = min(self.settings.pool_rows, self.settings.look or LOOK_AT)
+        return None if self.own is None else self.own.cost(self._prepared.log, looks)
+
+    def built_in(self, asked: Snapshot) -> tuple[Floats, Costs]:
+        """The log-odds of the rows that `everyone` judges by the method's own model, and the costs it decides by.
+
+        It is fitted to the same answers now. That takes as long as a campaign without a model of the user's own.
+        """
+        with self._lock, threadpool_limits(1):
+            everyone = self._begun().adopt(self._round(asked.answered)).everyone()
+        return everyone.margin, everyone.costs
 
     def _round(self, answered: Sequence[Row]) -> PoolRound:
         X = self._prepared.of_values([row.values for row in answered])
@@ -171,7 +219,7 @@ class Fitting:
             drawn=np.array([row.reason == DRAWN for row in answered], dtype=bool),
             rest=0,
             spread=0.0,
-            y=signs(labels, self._prepared.log.classes),
+            y=codes(labels, self._prepared.log.classes),
         )
 
     def plan(self, answered: Sequence[Row], asked: Sequence[int], round: int, k: int) -> Plan:
@@ -180,9 +228,9 @@ class Fitting:
         name, fitted = self.fitted(answered)
         method = copy(fitted)
         method.reseed([self.settings.seed, round])  # a round has its own randomness, whatever came before
-        left = len(method.pool_) - len(asked)
+        taken = np.concatenate([*(batch.positions for batch in before(method)), np.array(asked, dtype=np.int64)])
         with threadpool_limits(1):
-            batch = method.pick(np.array(asked, dtype=np.int64), min(k, left))
+            batch = method.pick(taken, min(k, len(method.pool_) - len(taken)))
         return Plan(self._planned(batch), batch.rest, batch.spread, name)
 
     def _planned(self, batch: PoolRound) -> list[PlannedRow]:
@@ -224,13 +272,13 @@ class Fitting:
     def prospect(self, answered: Sequence[Row]) -> Prospect | None:
         """What the next labels are expected to gain; None if there are too few labels, or a method that cannot tell."""
         method = self.method(answered)
-        if type(method).belief is Method.belief:
+        if type(method).belief is Method.belief or method.log_.K > 2:
             return None
         with threadpool_limits(1):
             found = prospect(method, self._started)
         return found if found is not None and found.labels else None
 
-    def everyone(self, asked: Snapshot, *, whole: bool = False) -> Everyone:
+    def everyone(self, asked: Snapshot, *, whole: bool = False) -> Everyone | ManyEveryone:
         """Every row of log and pool as judged by the model after these answers, and how their labels came about.
 
         In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
@@ -272,7 +320,7 @@ class Fitting:
             margin[learned] = method.held_out(seen.X, seen.y)
             return margin, method.costs
 
-    def members(self, asked: Snapshot) -> list[tuple[Member, Everyone]]:
+    def members(self, asked: Snapshot) -> list[tuple[Member, Everyone | ManyEveryone]]:
         """The members of the model after these answers, each with everyone as it alone would judge them.
 
         There are none if the model is no team.
@@ -286,19 +334,42 @@ class Fitting:
         return found
 
 
-def predicted(model: Pipeline, id: str | None, frame: pl.DataFrame) -> pl.DataFrame:
-    """The class of every row and the probability of the positive class, with the id if there is one."""
-    columns = [frame[id]] if id in frame.columns else []
-    classes, p = _judged(model.named_steps["model"], features(model.named_steps["features"], frame))
+def predicted(model: Pipeline, settings: Settings, frame: pl.DataFrame) -> pl.DataFrame:
+    """The class of every row and the probability of the positive class, with the id if there is one.
+
+    If there are more than two classes, the probability is that of the predicted class, and those of all classes follow.
+    A model that gives no probabilities leaves them empty.
+    """
+    columns = [frame[settings.id]] if settings.id in frame.columns else []
+    judge, X = model.named_steps["model"], features(model.named_steps["features"], frame)
+    if len(settings.classes) > 2:
+        classes, p, every = _judged_many(judge, X, settings.classes)
+        more = [pl.Series(f"probability of {name}", one, dtype=pl.Float64) for name, one in every.items()]
+    else:
+        (classes, p), more = _judged(judge, X, settings.classes[1]), []
     labels = pl.Series("prediction", classes.astype(str), dtype=pl.String)
-    return pl.DataFrame([*columns, labels, pl.Series("probability", p)])
+    return pl.DataFrame([*columns, labels, pl.Series("probability", p, dtype=pl.Float64), *more])
 
 
-def _judged(model: Any, X: Rows) -> tuple[NDArray[Any], Floats]:
+def _judged_many(
+    model: Any, X: Rows, classes: Sequence[str]
+) -> tuple[NDArray[Any], Floats | list[None], dict[str, Floats]]:
+    """What a model of more than two classes says of rows: the class, its probability, and those of all classes."""
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.predict(X)), [None] * X.shape[0], {}
+    p, known = model.predict_proba(X), [str(name) for name in model.classes_]
+    none = np.zeros(len(p))  # of a class that no label has shown
+    every = {name: p[:, known.index(name)] if name in known else none for name in classes}
+    return model.classes_[p.argmax(axis=1)], p.max(axis=1), every
+
+
+def _judged(model: Any, X: Rows, positive: str) -> tuple[NDArray[Any], Floats | list[None]]:
     """What `predict` and `predict_proba` say of rows. Our own models look at them once for both."""
     own = getattr(model, "estimator_", model)  # a threshold of its own is around it
     if not isinstance(own, (Team, BayesianLogistic)):
-        return model.predict(X), model.predict_proba(X)[:, 1]
+        known = hasattr(model, "predict_proba")
+        p = model.predict_proba(X)[:, list(model.classes_).index(positive)] if known else [None] * X.shape[0]
+        return model.predict(X), p
     log_odds = own.decision_function(X)
     p = np.asarray(expit(log_odds))
     flagged = log_odds >= 0.0 if own is model else p >= model.threshold
@@ -307,7 +378,13 @@ def _judged(model: Any, X: Rows) -> tuple[NDArray[Any], Floats]:
 
 def design_of(method: PoolMethod, asked: Snapshot, *, whole: bool = False) -> Design:
     """How the labels of log and pool came about."""
-    return method.held(whole=whole).design(method.log_, picked_by_round(asked))
+    known = tuple(batch.picked()._replace(before=True) for batch in before(method))
+    return method.held(whole=whole).design(method.log_, (*known, *picked_by_round(asked)))
+
+
+def before(method: PoolMethod) -> list[PoolRound]:
+    """The labels that the pool had before the campaign, whose answers are adopted as one more round."""
+    return method.rounds_[:-1]
 
 
 def picked_by_round(asked: Snapshot) -> tuple[Picked, ...]:

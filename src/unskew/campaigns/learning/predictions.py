@@ -30,7 +30,7 @@ def predict(model: Pipeline, settings: Settings, rows: Any) -> pl.DataFrame:
     """The predictions for all rows of a table, or of a folder or glob of files, in memory."""
     if isinstance(rows, str | Path) and is_many(rows):
         return pl.concat(predictions(model, settings, rows))
-    return predicted(model, settings.id, read_table(rows, text=_text(settings)))
+    return predicted(model, settings, read_table(rows, text=_text(settings), types=settings.given))
 
 
 def predictions(
@@ -38,14 +38,14 @@ def predictions(
 ) -> Iterator[pl.DataFrame]:
     """The predictions for the rows of files, in their order: a frame for each block of them."""
     columns = {*settings.kinds, *([] if settings.id is None else [settings.id])}
-    judge = partial(_judged, model, settings.id)
+    judge = partial(_judged, model, settings)
     jobs = get_active_backend()[1] or joblib.cpu_count()  # those of the cluster, if there is one
     with (
         threadpool_limits(1),  # blocks are judged at the same time: more threads would wait for each other
         joblib.Parallel(jobs, prefer="threads", return_as="generator") as parallel,
     ):
         for found, done, total in parallel(
-            joblib.delayed(judge)(part) for part in parts(source, columns, _text(settings))
+            joblib.delayed(judge)(part) for part in parts(source, columns, _text(settings), settings.given)
         ):
             progress(done, total)
             yield found
@@ -56,9 +56,10 @@ def _text(settings: Settings) -> list[str]:
     return [name for name, kind in settings.types.items() if kind == "String"]
 
 
-def _judged(model: Pipeline, id: str | None, part: Part) -> tuple[pl.DataFrame, int, int]:
+def _judged(model: Pipeline, settings: Settings, part: Part) -> tuple[pl.DataFrame, int, int]:
     frame = part.read()
-    few = (predicted(model, id, frame[k : k + FEW]) for k in range(0, frame.height, FEW))  # all would take more memory
+    cuts = range(0, frame.height, FEW)
+    few = (predicted(model, settings, frame[k : k + FEW]) for k in cuts)  # all would take more memory
     return pl.concat(few), part.done, part.total
 
 

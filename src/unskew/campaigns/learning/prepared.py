@@ -2,20 +2,23 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.learning.cache import Cache, save
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.tables.encoding import encoder, features, from_plain
+from unskew.campaigns.tables.encoding import BLOCKS, block_places, encoder, feature_names, features, from_plain
 from unskew.campaigns.tables.files import label_texts
 from unskew.campaigns.tables.parquet import check_parquet
 from unskew.campaigns.tables.pool_files import AsInLog, columns_of, read_list
+from unskew.campaigns.tables.several_logs import policies_in
 from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.methods.pool import JUDGE
@@ -23,10 +26,11 @@ from unskew.pools import MemoryPool, Pool, Some
 from unskew.pools.files import FilePool, PoolFile, check_files
 from unskew.pools.hashes import check_hashes
 from unskew.pools.scanning import Progress
-from unskew.rows import Ints, Rows, as_rows
+from unskew.rows import Floats, Ints, Rows, as_rows, take
 from unskew.sampling.density_ratio import FITTED_ROWS, density_ratio
 from unskew.sampling.policies import Policy
 from unskew.sampling.propensity import EstimatedPropensities, estimate, of_whole_log
+from unskew.sampling.within_policies import estimate_within
 
 CHUNK = 100_000
 """The number of rows of the pool that are turned into features at a time."""
@@ -150,6 +154,18 @@ class Prepared:
         """The rows of the pool at these places, as they were read."""
         return self._shown.frame(places) if self.sampled else self.pool_frame[places]
 
+    def place_of(self, id: str) -> int | None:
+        """The place in the pool of the row with this id."""
+        if self.settings.id is None:
+            number = id.removeprefix("row-")
+            found = [int(number) - 1] if number != id and number.isdecimal() else []
+            return next((place for place in found if 0 <= place < self.settings.pool_rows), None)
+        if self.sampled:
+            found = self._shown.scan_ids(partial(_places_with, id), add)
+        else:
+            found = _places_with(id, np.arange(self.settings.pool_rows), self.pool_frame[self.settings.id])
+        return next(iter(found), None)
+
     @cached_property
     def _shown(self) -> FilePool:
         """The files with all columns but a label."""
@@ -161,8 +177,9 @@ class Prepared:
 
     @cached_property
     def _reader(self) -> AsInLog:
-        settings = self.settings
-        return AsInLog.of(self.log_frame, settings.label, settings.propensity, settings.id, self.files, settings.types)
+        told = self.settings
+        log = self.log_frame if told.policy is None else self.log_frame.drop(told.policy)
+        return AsInLog.of(log, told.label, told.propensity, told.id, self.files, told.types, told.given)
 
     @property
     def _encode(self) -> Callable[[pl.DataFrame], Rows]:
@@ -179,26 +196,58 @@ class Prepared:
 
     @cached_property
     def encoder(self) -> Any:
-        """Columns to features, fitted to the log alone."""
-        return encoder(self.log_frame, self.settings.kinds)
+        """Columns to features, fitted to the log alone. It is cached if it learns words or vectors."""
+        make = partial(encoder, self.log_frame, self.settings.kinds, self.settings.levels)
+        long = not BLOCKS.keys().isdisjoint(self.settings.kinds.values())
+        return self._cache.pickled("encoder", Pipeline, make) if long else make()
+
+    def _log_features(self) -> Rows:
+        """Features of the log, from the cache if there are texts or vectors among them."""
+        if not block_places(self.encoder):
+            return as_rows(features(self.encoder, self.log_frame), name="the log")
+
+        def make(path: Path) -> None:
+            save(path, features(self.encoder, self.log_frame))
+
+        shape = self.log_frame.height, len(feature_names(self.encoder))
+        return as_rows(np.array(self._cache.array("log-features", shape, make)), name="the log")
 
     @cached_property
     def log(self) -> LoggedData:
         """The log as a method takes it; propensities that were not recorded are estimated (`pool_rule`)."""
         frame, settings = self.log_frame, self.settings
-        X = as_rows(features(self.encoder, frame), name="the log")
+        X = self._log_features()
         y = np.array(label_texts(frame, settings.label).to_list(), dtype=object)
-        classes = np.array(settings.classes)
-        if settings.propensity is not None:
-            return LoggedData(X, y, q0=frame[settings.propensity].to_numpy(), classes=classes, kept=settings.kept)
-        bare = LoggedData(X, y, classes=classes, q0_estimated=True, kept=settings.kept)
+        made = partial(
+            LoggedData, X, y, classes=np.array(settings.classes), kept=settings.kept, blocks=block_places(self.encoder)
+        )
+        given = None if settings.propensity is None else frame[settings.propensity]
+        if given is not None and not given.null_count():
+            return made(q0=given.to_numpy())
+        bare = made(q0_estimated=True)
 
         def make(path: Path) -> None:
-            found = self._estimated(bare).q0
+            if settings.policy is not None and not bare.only_labelled:
+                found = self._within(bare, given)
+            else:
+                found = self._estimated(bare).q0
             save(path, found if bare.only_labelled else of_whole_log(found, bare.z, bare.kept))
 
-        q0 = self._cache.array("propensities", (bare.m,), make)
-        return LoggedData(X, y, q0=np.array(q0), classes=classes, q0_estimated=True, kept=settings.kept)
+        q0 = np.array(self._cache.array("propensities", (bare.m,), make))
+        if given is not None:  # by some of several logs
+            q0 = np.where(given.is_null(), q0, given.fill_null(1.0))
+        return made(q0=q0, q0_estimated=True)
+
+    def _within(self, log: LoggedData, given: pl.Series | None) -> Floats:
+        """Propensities within each policy, of the rows of which none is given."""
+        assert self.settings.policy is not None
+        policy = policies_in(self.log_frame, self.settings.policy)
+        rows = np.arange(log.m) if given is None else given.is_null().arg_true().to_numpy()
+        q0 = np.ones(log.m)
+        with threadpool_limits(1):
+            rng = np.random.default_rng([self.settings.seed, 0])
+            q0[rows] = estimate_within(take(log.X, rows), log.z[rows], policy[rows], random_state=rng)
+        return q0
 
     @property
     def pool_rule(self) -> Policy | None:
@@ -253,11 +302,20 @@ class Prepared:
 
         return self._cache.array("features", shape, make)
 
+    @property
+    def known(self) -> pl.Series | None:
+        """The labels that the pool had before the campaign, null where there was none; None if it had none at all."""
+        return self.pool_frame[self.settings.label] if self.settings.pool_labelled else None
+
     def of_values(self, values: list[dict[str, Any]]) -> Rows:
         """Features of rows as the ledger keeps them: the pool is not needed to learn from them."""
         if not values:
             return np.empty((0, self.log.n_features))
         return as_rows(features(self.encoder, from_plain(values, self.settings.types)))
+
+
+def _places_with(id: str, places: Ints, ids: pl.Series) -> list[int]:
+    return list(places[ids.cast(pl.String).eq(id).arg_true().to_numpy()])
 
 
 def encoded(encoder: Any, frame: pl.DataFrame) -> Rows:

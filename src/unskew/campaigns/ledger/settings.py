@@ -10,6 +10,8 @@ from unskew.kept import Kept
 
 COSTS = ("cost_false_positive", "cost_false_negative")
 
+LISTS = ("classes", "sources")
+
 LONGEST = 1e9
 """In seconds, longer than any lease."""
 
@@ -39,9 +41,12 @@ class Settings:
     label, propensity, id : str or None
         Columns: the label and the propensity in the log, the ids in the pool.
     classes : tuple of str
-        The two classes, the negative one first.
+        The classes, of two the negative one first.
     kinds : dict
         The columns that models learn from, and what each holds.
+    given : dict
+        What columns hold as whoever began the campaign said, with the order of ordinals. Versions before 0.8.0 could
+        not be told.
     types : dict
         The columns of the pool that people see, and the type of each.
     log_rows, pool_rows : int
@@ -51,8 +56,18 @@ class Settings:
         If the log was long, the number of its rows that were kept, drawn at random; 0 if all were.
     log_sha256, pool_sha256 : str
         Digests of the two files in the campaign's folder; if the pool stayed where it is, of the list of its files.
+    levels : int
+        The number of features of a column of categories, at most. Versions before 0.8.0 had 20.
     look : int
         Each round considers only this number of rows, drawn at random; 0 looks at all.
+    model : dict
+        A classifier of the user's own, as `learning.recipes` writes it; empty for the method's own model.
+    policy : str or None
+        The column of the log that names the policy of each row, if there are several.
+    pool_labelled : int
+        The number of rows of the pool that had a label before the campaign, and are never asked for.
+    sources : tuple of str
+        Where labels came from before the campaign, in words.
 
     Examples
     --------
@@ -77,6 +92,7 @@ class Settings:
     id: str | None = None
     classes: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     log_rows: int = 0
     log_labelled: int = 0
@@ -84,7 +100,12 @@ class Settings:
     log_sha256: str = ""
     pool_rows: int = 0
     pool_sha256: str = ""
+    levels: int = 20
     look: int = 0
+    model: dict[str, Any] = field(default_factory=dict)
+    policy: str | None = None
+    pool_labelled: int = 0
+    sources: tuple[str, ...] = ()
 
     @property
     def kept(self) -> Kept | None:
@@ -106,7 +127,8 @@ class Settings:
     def as_record(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         record = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**record, "classes": list(self.classes), "kinds": dict(self.kinds), "types": dict(self.types)}
+        columns = {name: dict(record[name]) for name in ("kinds", "given", "types")}
+        return {**record, **{name: list(getattr(self, name)) for name in LISTS}, **columns}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
@@ -120,11 +142,22 @@ class Settings:
             known["drawn"] = record["audit"]
         usual = cls()
         for name, value in known.items():
-            if name != "recall" and not _like(getattr(usual, name), value):
+            if name not in ("recall", "model") and not _like(getattr(usual, name), value):
                 raise ValueError(f"{name} cannot be {value!r:.40}")
         Aim(Costs(*(known.get(name, 1.0) for name in COSTS)), known.get("recall"))  # is it possible?
-        known["classes"] = tuple(known.get("classes", ()))
+        if not _is_recipe(known.get("model", {})):
+            raise ValueError(f"model cannot be {known['model']!r:.40}")
+        known |= {name: tuple(known.get(name, ())) for name in LISTS}
         return cls(**known)
+
+
+def _is_recipe(model: Any) -> bool:
+    """Whether this is what `learning.recipes` writes, as far as one can see without importing anything; or nothing."""
+    if not isinstance(model, dict) or not model:
+        return model == {}
+    named, parts = model.get("class"), (model.get("parameters"), model.get("versions"))
+    whole = isinstance(named, str) and ":" in named and all(isinstance(part, dict) for part in parts)
+    return whole and all(isinstance(version, str) for version in model["versions"].values())
 
 
 def _like(usual: Any, value: Any) -> bool:

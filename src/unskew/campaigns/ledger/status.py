@@ -24,7 +24,8 @@ class Status:
     planned. `aim` is what the model is for, and `decision` says from what probability on a row is flagged, if errors
     differ in what they cost or a recall is wanted. `estimates` are the latest, by measure: made when a round closed,
     before that from the log alone. There are none while no label was drawn at random. `error` is one of them.
-    `prospect` is what the next labels were then expected to gain, if that could be said.
+    `prospect` is what the next labels were then expected to gain, if that could be said. `sources` says where labels
+    came from before the campaign, and `known` is the number of rows of the pool that had one.
     """
 
     method: str
@@ -46,6 +47,8 @@ class Status:
     estimates: "dict[str, PopulationEstimate]"
     prospect: Prospect | None
     annotators: dict[str, Work]
+    known: int = 0
+    sources: tuple[str, ...] = ()
 
     @property
     def error(self) -> "PopulationEstimate | None":
@@ -108,12 +111,14 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
         estimates=latest,
         prospect=state.prospect,
         annotators=work_of(state, now),
+        known=settings.pool_labelled,
+        sources=settings.sources,
     )
 
 
 def room(state: State, settings: Settings) -> int:
     """The number of rows that may still be planned: as many as both the budget and the pool allow."""
-    return min(state.left, settings.pool_rows - len(state.rows))
+    return min(state.left, settings.pool_rows - settings.pool_labelled - len(state.rows))
 
 
 def as_html(name: str, status: Status) -> str:

@@ -13,13 +13,14 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger import chain
 from unskew.campaigns.ledger.chain import RESTORE, Link
-from unskew.campaigns.ledger.engines import address, busy, engine, serialised, shown
+from unskew.campaigns.ledger.engines import address, busy, engine, serialised, server, shown
 from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate, missing
 from unskew.campaigns.ledger.settings import Settings
-from unskew.errors import LedgerBusy, StoreError
+from unskew.errors import InputError, LedgerBusy, StoreError
 
 PATIENCE = 30.0
 """Seconds to wait for another writer, or for a server."""
@@ -269,6 +270,18 @@ def _read(connection: Connection, campaign: str, after: Recorded | None) -> list
             raise StoreError(f"event {last.number} of the ledger was changed, or one before it is lost. {RESTORE}")
         events.append(Recorded(id, at, actor, decode(kind, body), last.number, last.hash))
     return events
+
+
+def ledger_of(folder: Folder, patience: float | None, now: Callable[[], datetime]) -> tuple[str, Ledger]:
+    """The id of the campaign in a folder, and its ledger: a file in the folder, or the server that the folder names."""
+    campaign, store = folder.identify()
+    if store is None:
+        folder.check_ledger()
+        return campaign, Ledger(folder.ledger, create=False, read_only=folder.read_only, patience=patience, now=now)
+    try:
+        return campaign, Ledger(server(store), create=False, patience=patience, now=now)
+    except InputError as error:
+        raise StoreError(f"{folder.marker} names a store that cannot be used: {error}") from None
 
 
 def _remedy(cause: list[str]) -> str:

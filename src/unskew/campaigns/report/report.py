@@ -16,24 +16,33 @@ from threadpoolctl import threadpool_limits
 import unskew
 from unskew.campaigns.audit.filling import BlindSpots, Filled, rows_in_words
 from unskew.campaigns.campaign import Campaign
+from unskew.campaigns.learning.recipes import shown
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.work import Work
 from unskew.campaigns.measuring import Measuring, Worth
 from unskew.campaigns.report.chart import ChartPoint, chart, threshold_chart
+from unskew.campaigns.report.classes import class_facts
+from unskew.campaigns.report.drivers import driver_facts
 from unskew.errors import NoRandomLabel
 from unskew.estimation.aims import MEANINGS, NAMES, Aim
+from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
-from unskew.estimation.sentences import MEASURES, ahead, amount, interval, uncomputable
+from unskew.estimation.sentences import MEASURES, against_built_in, ahead, amount, interval, uncomputable
 from unskew.methods.registry import REGISTRY
 from unskew.pages import rendered
 from unskew.sampling.diagnostics import diagnose
 from unskew.writing import Output, page_of
 
 COMMAND = "unskew report"
-SHOWN = ("cost", "error", "precision", "recall", "f1", "balanced_error", "auc")
+SHOWN = ("cost", "error", "precision", "recall", "f1", "balanced_error", "auc", "log_loss")
 """The measures in the table, as far as they were estimated."""
 
-KINDS = {"BayesianLogistic": "Bayesian logistic regression", "Trees": "Trees"}
+KINDS = {
+    "BayesianLogistic": "Bayesian logistic regression",
+    "Trees": "Trees",
+    "OneAgainstRest": "Bayesian logistic regression, one class against the rest",
+    "ManyTrees": "Trees",
+}
 """The members of a team in words."""
 
 
@@ -60,8 +69,9 @@ def gather(campaign: Campaign) -> dict[str, Any]:
     state, settings, status = campaign.state, campaign.settings, campaign.status()
     answered, log = state.answered(), campaign.method().log_
     measuring = campaign.measuring()
-    measures, members = _measures(measuring), measuring.members()
+    measures, members, many = _measures(measuring), measuring.members(), len(settings.classes) > 2
     alone_by = list(members[0].alone) if members else []
+    own, rival = measuring.fitting.own, measuring.against_built_in()
     aim, threshold = settings.aim, campaign.method().costs.threshold
     now = aim.leading(measures)
     leads = aim.measures[0] if now is None else now.measure
@@ -94,6 +104,7 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "alone_by": alone_by,
         "alone": [_member(worth) for worth in members],
         "together": [_cell(measures[name], name) for name in alone_by if name in measures],
+        **driver_facts(campaign.importance()),
         "spent": state.spent,
         "budget": state.budget,
         "skipped": state.skipped,
@@ -105,7 +116,8 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "first": points and amount(points[0].value, leads),
         "latest": points and amount(points[-1].value, leads),
         "decision": settings.decision(threshold),
-        "thresholds": _thresholds(campaign, threshold) if now is not None else [],
+        "thresholds": _thresholds(campaign, threshold) if now is not None and not many else [],
+        **(class_facts(measuring) if now is not None and many else {"classes": []}),
         "reasons": Counter(row.reason for row in answered),
         "spots": spots,
         "rows_of": [rows_in_words(spot.rows, spot.about) for spot in spots],
@@ -116,11 +128,16 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "learned": len(log.revealed_y),
         "only_labelled": log.only_labelled,
         "settings": settings,
-        "of_package": settings.method in REGISTRY,
+        "not_learned": measuring.left_out(),
+        "of_package": settings.method in REGISTRY and own is None,
+        "own": own and shown(settings.model),
+        "changed": own and own.changed,
+        "against_built_in": rival,
+        "rival": rival and against_built_in(rival),
         "model": campaign.digest(),
         "events": state.last,
         "until": _minute(state.last_at),
-        "versions": _versions(),
+        "versions": {**_versions(), **({} if own is None else own.versions)},
     }
 
 
@@ -146,7 +163,8 @@ def _measures(measuring: Measuring) -> dict[str, PopulationEstimate | None]:
 def _rows(measures: dict[str, PopulationEstimate | None], classes: tuple[str, ...]) -> list[tuple[str, str, str]]:
     """For each measure its name in words, its value and its interval; or, where it has none, why."""
     rows = []
-    for name in (name for name in SHOWN if name in measures):
+    shown = [name for name in SHOWN if name in measures and (name != "log_loss" or len(classes) > 2)]
+    for name in shown:
         found, words = measures[name], MEASURES[name].format(positive=classes[1], negative=classes[0])
         if found is None:
             rows.append((words, uncomputable(name), ""))
@@ -178,7 +196,9 @@ def _cell(found: PopulationEstimate | None, measure: str) -> tuple[str, str]:
 def _thresholds(campaign: Campaign, decided: float) -> list[str]:
     """Recall and precision over thresholds, for a wide page and for a phone."""
     with threadpool_limits(1):  # short sums take longer if threads wait for each other
-        found = campaign.everyone().over_thresholds()
+        everyone = campaign.everyone()
+        assert isinstance(everyone, Everyone)  # of two classes
+        found = everyone.over_thresholds()
     return [threshold_chart(found, decided, narrow=narrow) for narrow in (False, True)]
 
 

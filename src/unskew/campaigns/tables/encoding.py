@@ -17,15 +17,22 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from unskew.campaigns.tables.column_types import odd_value
+from unskew.campaigns.tables.embeddings import Embedding
 from unskew.campaigns.tables.frames import as_polars
+from unskew.campaigns.tables.given_types import levels, texts
+from unskew.campaigns.tables.text_features import DIMENSIONS, TextFeatures
 from unskew.errors import InputError
-from unskew.rows import Floats
+from unskew.models.features import WIDE
+from unskew.rows import Blocks, Floats
 
 MISSING = "(missing)"
 """The category of rows where it is missing."""
 
 MOST_CATEGORIES = 20
-"""Only this many categories of a column, the commonest in the log, have a feature. For others, all of these are 0."""
+"""The categories of a column with more of them than this are a block."""
+
+MOST_LEVELS = 50
+"""Only this many categories of a block, the commonest in the log, have a feature. For others, all of these are 0."""
 
 CHUNK = 20_000
 """The number of rows turned into features at a time: few enough for the processor's cache."""
@@ -33,14 +40,21 @@ CHUNK = 20_000
 DAY = 86_400_000_000.0
 """In microseconds."""
 
+BLOCKS: dict[str, Any] = {"text": TextFeatures, "embedding": Embedding}
+"""What makes a block of features of one column."""
+
+NARROWEST = 16
+"""A block has at least this number of features, however many there are of other columns."""
+
 
 class PlainColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A frame with numbers (NaN where missing) and text: booleans as 0 and 1, dates as days since 1970.
+    """A frame with numbers (NaN where missing), text and vectors: booleans as 0 and 1, dates as days since 1970.
 
     Parameters
     ----------
     kinds : mapping
-        For each column "number", "boolean", "category" or "date". Other columns of a frame are left out.
+        For each column "number", "boolean", "category", "date", "text" or "embedding". Other columns of a frame are
+        left out.
     missing : columns
         For each of these, a column is added that is 1 where the value is missing, else 0. (We do not use
         SimpleImputer(add_indicator=True), because skl2onnx silently leaves out its indicator.)
@@ -67,7 +81,8 @@ class PlainColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
                 raise InputError(f"column {name!r} is missing. Columns learned from: {', '.join(self.kinds)}.")
         plain = [plain_column(frame[name], kind) for name, kind in self.kinds.items()]
         named = zip(self.missing, _marks(self.kinds, self.missing), strict=True)
-        return pl.DataFrame([*plain, *(frame[name].is_null().cast(pl.Float64).alias(mark) for name, mark in named)])
+        absent = {name: _absent(frame[name], self.kinds[name]) for name in self.missing}
+        return pl.DataFrame([*plain, *(absent[name].cast(pl.Float64).alias(mark) for name, mark in named)])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         return np.array([*self.kinds, *_marks(self.kinds, self.missing)], dtype=object)
@@ -87,45 +102,86 @@ def _marks(kinds: Mapping[str, str], missing: Sequence[str]) -> list[str]:
     return marks
 
 
+def _absent(column: pl.Series, kind: str) -> pl.Series:
+    """Where a value is missing. An empty text is missing too."""
+    return plain_column(column, kind).str.strip_chars() == "" if kind == "text" else column.is_null()
+
+
 def plain_column(column: pl.Series, kind: str) -> pl.Series:
-    """A column as numbers, NaN where missing, or as text if it holds categories."""
+    """A column as numbers, NaN where missing; as text if it holds categories or text; as vectors of one length."""
     empty = column.null_count() == len(column)
     if not empty and not _holds(column.dtype, kind):
         raise InputError(
             f"column {column.name!r} must hold a {kind}; got {odd_value(column, kind)!r:.40}. Write it as in the log."
         )
     if kind == "category":
-        return column.cast(pl.String).fill_null(MISSING)
+        return texts(column).fill_null(MISSING)
+    if kind.startswith("ordinal:"):
+        return _places(column, levels(kind))
+    if kind == "text":
+        return column.cast(pl.String).fill_null("")
+    if kind == "embedding":
+        return column if empty else _vectors(column)
     if kind == "date" and not empty:
         return column.cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64).fill_null(np.nan) / DAY
     plain = column.cast(pl.Float64, strict=False)
     return plain.fill_null(np.nan) if plain.null_count() else plain  # which takes long for nothing
 
 
+def _places(column: pl.Series, order: Sequence[str]) -> pl.Series:
+    """The place of each word in their order."""
+    words = texts(column)
+    for word in words.filter(~words.is_in(order))[:1]:
+        told = ", ".join(order)
+        raise InputError(f"column {column.name!r} must hold one of {told}; got {word!r:.40}. Write it as in the log.")
+    places = {word: float(k) for k, word in enumerate(order)}
+    return words.replace_strict(places, default=None, return_dtype=pl.Float64).fill_null(np.nan)
+
+
 def _holds(dtype: pl.DataType, kind: str) -> bool:
     """Whether values of a type can be of a kind: 7 is not a boolean, 20200309 not a date, but 36 may be a category."""
-    if kind == "number":
+    if kind in ("number", "ordinal"):
         return dtype.is_numeric()
     if kind == "boolean":
         return dtype == pl.Boolean
     if kind == "date":
         return dtype in (pl.Date, pl.Datetime)
-    return dtype in (pl.String, pl.Categorical, pl.Enum) or dtype.is_integer()
+    if kind == "embedding":
+        return isinstance(dtype, pl.List | pl.Array) and dtype.inner.is_numeric()
+    return dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) or dtype.is_numeric()
 
 
-def encoder(log: pl.DataFrame, kinds: Mapping[str, str]) -> Pipeline:
+def _vectors(column: pl.Series) -> pl.Series:
+    """A column of lists or arrays of numbers as vectors of one length."""
+    if isinstance(column.dtype, pl.Array):
+        return column.cast(pl.Array(pl.Float64, column.dtype.size))
+    lengths = column.drop_nulls().list.len()
+    size = int(lengths[0]) if len(lengths) else 0
+    for other in lengths.filter(lengths != size)[:1]:
+        raise InputError(
+            f"column {column.name!r} must hold vectors of one length; got {size} and {other} numbers. "
+            "Make all of them with the same model."
+        )
+    return column.cast(pl.List(pl.Float64)).list.to_array(size)
+
+
+def encoder(log: pl.DataFrame, kinds: Mapping[str, str], levels: int = MOST_LEVELS) -> Pipeline:
     """A pipeline from a Polars or pandas frame to a float64 matrix, fitted to the log.
 
     A missing number becomes the log's median, and a feature marks it as missing. A category becomes a feature for each
-    of its 20 commonest values; for any other value, also one that the log does not have, all of these are 0. Columns
-    that are the same in every row of the log are left out.
+    of its commonest values; for any other value, also one that the log does not have, all of these are 0. If there are
+    more than 20 values, these features are a block. A text or a vector becomes a block of at most 128 features
+    (`TextFeatures`, `Embedding`). Blocks have fewer features if there would be more than 400 in all. Columns that are
+    the same in every row of the log are left out.
 
     Parameters
     ----------
     log : frame
         Every row of the log, with or without a label.
     kinds : mapping
-        The columns to learn from and what they hold, as `files.kinds` says; text is left out.
+        The columns to learn from and what they hold, as `files.kinds` says.
+    levels : int
+        The number of features of a category, at most. With 20, as before version 0.8.0, none is a block.
 
     Examples
     --------
@@ -136,68 +192,114 @@ def encoder(log: pl.DataFrame, kinds: Mapping[str, str]) -> Pipeline:
     >>> features(fitted, log)[1].tolist()
     [2.25, 1.0, 0.0, 1.0]
     """
-    used = {name: kind for name, kind in kinds.items() if kind != "text" and log[name].n_unique() > 1}
+    used = {name: kind for name, kind in kinds.items() if kind != "ignore" and log[name].n_unique() > 1}
     if not used:
         raise InputError(
-            "no column of the log can be learned from: all are text or the same in every row. Add other columns."
+            "no column of the log can be learned from: all are ids or the same in every row. Add other columns."
         )
-    numbers = [name for name, kind in used.items() if kind != "category"]
-    words = [name for name, kind in used.items() if kind == "category"]
-    # Categories are given by name, not by OneHotEncoder(max_categories=): skl2onnx drops the feature of rare ones.
-    common = [_common(log[name]) for name in words]
-    one_hot = OneHotEncoder(categories=common, handle_unknown="ignore", sparse_output=False, dtype=np.float64)
-    missing = [name for name in numbers if log[name].null_count()]
+    common = {name: _common(log[name], levels) for name, kind in used.items() if kind == "category"}
+    many = [name for name, values in common.items() if len(values) > MOST_CATEGORIES]
+    few = [name for name in common if name not in many]
+    wide = [name for name, kind in used.items() if kind in BLOCKS]
+    numbers = [name for name in used if name not in common and name not in wide]
+    missing = [name for name in (*numbers, *wide) if _absent(log[name], used[name]).any()]
+    room = WIDE - len(numbers) - len(missing) - sum(len(common[name]) for name in few)
+    share = max(room // max(len(many) + len(wide), 1), NARROWEST)
     parts = [("numbers", SimpleImputer(strategy="median"), numbers)] if numbers else []
     parts += [("missing", "passthrough", _marks(used, missing))] if missing else []
-    parts += [("categories", one_hot, words)] if words else []
+    parts += [("categories", _one_hot([common[name] for name in few]), few)] if few else []
+    most = min(levels, share)
+    parts += [(f"levels {k}", _one_hot([_common(log[name], most)]), [name]) for k, name in enumerate(many)]
+    parts += [(f"block {k}", BLOCKS[used[name]](min(share, DIMENSIONS)), [name]) for k, name in enumerate(wide)]
     matrix = ColumnTransformer(parts, verbose_feature_names_out=False)
     return Pipeline([("columns", PlainColumns(used, missing)), ("matrix", matrix)]).fit(log)
 
 
-def _common(column: pl.Series) -> list[str]:
+def _common(column: pl.Series, most: int) -> list[str]:
+    """The commonest categories, in the order of the alphabet."""
     counts = plain_column(column, "category").alias("value").value_counts()
-    return sorted(counts.sort("count", "value", descending=[True, False])["value"][:MOST_CATEGORIES].to_list())
+    return sorted(counts.sort("count", "value", descending=[True, False])["value"][:most].to_list())
+
+
+def _one_hot(common: list[list[str]]) -> OneHotEncoder:
+    # Categories are given by name, not by OneHotEncoder(max_categories=): skl2onnx drops the feature of rare ones.
+    return OneHotEncoder(categories=common, handle_unknown="ignore", sparse_output=False, dtype=np.float64)
 
 
 def features(fitted: Pipeline, frame: Any) -> Floats:
     """The frame's features as a C-contiguous matrix: what the pipeline makes of it, but in one pass of Polars."""
-    columns, made = fitted.named_steps["columns"], _expressions(fitted)
-    matrix = np.empty((len(frame), len(made)))
-    for start in range(0, len(frame), CHUNK):
-        matrix[start : start + CHUNK] = columns.transform(frame[start : start + CHUNK]).select(made).to_numpy()
+    columns, made, own = fitted.named_steps["columns"], _expressions(fitted), _block_parts(fitted)
+    matrix = np.empty((len(frame), len(made) + sum(end - start for _, _, start, end in own)))
+    for first in range(0, len(frame), CHUNK):
+        plain, rows = columns.transform(frame[first : first + CHUNK]), matrix[first : first + CHUNK]
+        if made:  # nothing selected would have no rows
+            rows[:, : len(made)] = plain.select(made).to_numpy()
+        for part, names, start, end in own:
+            rows[:, start:end] = part.transform(plain.select(names))
     return matrix
 
 
 def _expressions(fitted: Pipeline) -> list[pl.Expr]:
-    """Each feature as an expression of the plain columns."""
+    """Each feature outside of blocks as an expression of the plain columns."""
     made: list[pl.Expr] = []
     for name, part, columns in fitted.named_steps["matrix"].transformers_:
-        if name == "categories":
+        if isinstance(part, OneHotEncoder):
             pairs = zip(columns, part.categories_, strict=True)
             made += [pl.col(column).eq(value).cast(pl.Float64) for column, values in pairs for value in values]
         elif name == "numbers":
             pairs = zip(columns, part.statistics_, strict=True)
             made += [pl.col(column).fill_nan(float(median)) for column, median in pairs]
-        else:
+        elif name == "missing":
             made += [pl.col(column) for column in columns]
     return [one.alias(str(k)) for k, one in enumerate(made)]
 
 
+def _block_parts(fitted: Pipeline) -> list[tuple[Any, list[str], int, int]]:
+    """What makes each text's or vector's block, of which column, and where it starts and ends. They come last."""
+    matrix = fitted.named_steps["matrix"]
+    places = ((part, list(columns), matrix.output_indices_[name]) for name, part, columns in matrix.transformers_)
+    kinds = tuple(BLOCKS.values())
+    return [(part, columns, at.start, at.stop) for part, columns, at in places if isinstance(part, kinds)]
+
+
+def block_places(fitted: Pipeline) -> Blocks:
+    """Where the features of each text, each vector and each category of many values start and end."""
+    found = fitted.named_steps["matrix"].output_indices_.items()
+    return tuple(
+        (at.start, at.stop) for name, at in found if name.startswith(("levels ", "block ")) and at.stop > at.start
+    )
+
+
 def feature_names(fitted: Pipeline) -> list[str]:
     """What each feature is, in words."""
-    named = []
+    named: list[str] = []
     for name, part, columns in fitted.named_steps["matrix"].transformers_:
-        if name == "categories":
+        if isinstance(part, OneHotEncoder):
             pairs = zip(columns, part.categories_, strict=True)
             named += [f"{column} is {value}" for column, values in pairs for value in values]
-        else:
+        elif name in ("numbers", "missing"):
             named += columns
+        else:
+            named += list(part.get_feature_names_out())
     return named
 
 
 def schema_of(frame: pl.DataFrame) -> dict[str, str]:
-    """The frame's columns and types, ready for JSON."""
-    return {name: str(kind.base_type()) for name, kind in frame.schema.items()}
+    """The frame's columns and types, ready for JSON.
+
+    >>> schema_of(pl.DataFrame({"age": [30], "vector": pl.Series([[0.5, 2.0]], dtype=pl.Array(pl.Float32, 2))}))
+    {'age': 'Int64', 'vector': 'Array(2)'}
+    """
+    return {name: _type_name(kind) for name, kind in frame.schema.items()}
+
+
+def _type_name(kind: pl.DataType) -> str:
+    return f"Array({kind.shape[0]})" if isinstance(kind, pl.Array) else str(kind.base_type())
+
+
+def dtype_of(name: str) -> Any:
+    """The type that `schema_of` named."""
+    return pl.Array(pl.Float32, int(name[6:-1])) if name.startswith("Array(") else TYPES[name]
 
 
 TYPES: dict[str, Any] = {
@@ -230,5 +332,5 @@ def from_plain(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, str]) -> 
         values = [row[name] for row in rows]
         if kind in read:
             values = [None if value is None else read[kind](value) for value in values]
-        columns[name] = pl.Series(name, values, dtype=TYPES[kind])
+        columns[name] = pl.Series(name, values, dtype=dtype_of(kind))
     return pl.DataFrame(columns)

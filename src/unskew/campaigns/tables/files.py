@@ -1,10 +1,11 @@
 """Logs and pools: CSV, Parquet, Arrow or a frame in, a frame of plain types out, or one line that says what is wrong.
 
-A frame of plain types has columns of six types: Int64, Float64, Boolean, String, Date, Datetime. Missing values are
-null.
+A frame of plain types has columns of seven types: Int64, Float64, Boolean, String, Date, Datetime and, for embeddings,
+Array. Missing values are null.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import polars as pl
 
 from unskew.campaigns.tables.column_types import in_row, kinds, odd_value, plain, typed
 from unskew.campaigns.tables.frames import as_polars
-from unskew.campaigns.tables.labels import canonical
+from unskew.campaigns.tables.given_types import as_given
+from unskew.campaigns.tables.labels import canonical, check_classes
 from unskew.campaigns.tables.parquet import read_parquet
-from unskew.csv_text import MOST_COLUMNS, content, line_of, read_csv, too_wide
+from unskew.csv_text import MOST_COLUMNS, content, line_of, read_csv, separator_in, too_wide
 from unskew.data import LEAST_PROPENSITY
 from unskew.errors import InputError, unknown
+from unskew.labels import MOST_CLASSES
 from unskew.pools.ids import bare
 from unskew.reading import regular_file
 
@@ -27,27 +30,38 @@ __all__ = [
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 BINARY = (".parquet", ".arrow", ".feather")
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 
 
-def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: str = "the table") -> pl.DataFrame:
+def read_table(
+    source: str | Path | Any,
+    *,
+    text: Collection[str] = (),
+    name: str = "the table",
+    types: Mapping[str, str] | None = None,
+    clean: Callable[[pl.Series], pl.Series] | None = None,
+) -> pl.DataFrame:
     r"""The table in a .csv, .csv.gz, .tsv, .parquet, .arrow or .feather file, or in a Polars or pandas frame.
 
-    In text files, a column gets the first of these types that fits all its values: numbers, booleans (true, false),
+    A column of text gets the first of these types that fits all its values: numbers, booleans (true, false),
     ISO dates, ISO times (those with a zone become UTC), text. Numbers with leading zeros are codes and stay text. A
     column of which half or more are numbers or dates, but not all, is refused: that is a typing error, or a mark for
-    "missing". Columns of text in frames are read in the same way, since frames that were read from CSV files hold dates
-    as text. Other columns of frames, and all columns of Parquet and Arrow files, keep their types; so do
-    categoricals.
+    "missing". Other columns of frames, Parquet and Arrow files keep their types; so do categoricals.
 
     Parameters
     ----------
     source : path or frame
-        Text files must be in UTF-8.
+        Text files must be in UTF-8. The cells of a .csv file may be separated by semicolons or tabs, too. If they are
+        separated by semicolons, numbers may have a decimal comma.
     text : names of columns, optional
         Columns to read as text whatever they hold: ids, and columns that are text in the log. In other files and in
         frames this applies only to whole numbers: how other values were written is not known.
     name : str
         What messages call a frame.
+    types : mapping, optional
+        What columns hold (`given_types`), whatever they look like.
+    clean : callable, optional
+        Is given each column of text before its type is found (`unskew.campaigns.tables.label_columns.Marks`).
 
     Examples
     --------
@@ -59,13 +73,14 @@ def read_table(source: str | Path | Any, *, text: Collection[str] = (), name: st
     [Float64, Date, Int64]
     """
     if not isinstance(source, str | Path):
-        return _read_frame(name, as_polars(source, name), text)
+        return plain_frame(name, _cleaned(as_polars(source, name), clean), text, types=types)
     path = Path(source)
     kind = ending(path)
     try:
         if kind in BINARY:
-            return plain_frame(path, read_parquet(path), text)
-        return read_text(path, content(path), SEPARATORS[kind], text)
+            return plain_frame(path, _cleaned(read_parquet(path), clean), text, types=types)
+        raw = content(path)
+        return read_text(path, raw, separator_in(raw, SEPARATORS[kind]), text, types=types, clean=clean)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         told = " ".join(str(error).split())[:120]
         raise InputError(f"{path} cannot be read as a table: {told}. Write it again.") from None
@@ -75,6 +90,11 @@ def ending(path: Path) -> str:
     """The ending that says how to read a file, which is there and not empty."""
     kind = next((end for end in (*SEPARATORS, *BINARY) if path.name.lower().endswith(end)), None)
     found = regular_file(path)
+    if path.suffix.lower() in SPREADSHEETS:
+        raise InputError(
+            f"{path} is a spreadsheet. Save it as CSV in UTF-8, or convert it: pip install fastexcel && python -c "
+            f'"import polars; polars.read_excel({path.name!r}).write_parquet({path.stem + ".parquet"!r})"'
+        )
     if kind is None:
         raise InputError(
             f"{str(path)!r} must end in {', '.join((*SEPARATORS, *BINARY[:-1]))} or {BINARY[-1]}. Convert or rename it."
@@ -91,35 +111,53 @@ def read_text(
     text: Collection[str],
     columns: Collection[str] | None = None,
     left_out: int = 0,
+    types: Mapping[str, str] | None = None,
+    clean: Callable[[pl.Series], pl.Series] | None = None,
 ) -> pl.DataFrame:
     """The columns in the text of a file, each in the type that fits all its values.
 
     `left_out` is the number of lines between the header and the first row.
     """
-    frame = read_csv(path, raw, separator, left_out)
+    frame = _cleaned(read_csv(path, raw, separator, left_out), clean)
 
     def where(row: int) -> str:
         return f"line {line_of(raw, separator, row) + left_out}"
 
-    wanted = (column for column in frame.iter_columns() if columns is None or column.name in columns)
-    return pl.DataFrame([column if column.name in text else typed(path, column, where) for column in wanted])
+    def read(column: pl.Series) -> pl.Series:
+        if types and column.name in types:
+            return as_given(path, column, types[column.name], where)
+        return column if column.name in text else typed(path, column, where)
+
+    return pl.DataFrame([read(one) for one in frame.iter_columns() if columns is None or one.name in columns])
 
 
-def _read_frame(name: str, frame: pl.DataFrame, text: Collection[str]) -> pl.DataFrame:
-    written = [column for column, kind in frame.schema.items() if kind == pl.String and column not in text]
-    frame = plain_frame(name, frame, text)
-    return frame.with_columns(typed(name, frame[column]) for column in written)
+def _cleaned(frame: pl.DataFrame, clean: Callable[[pl.Series], pl.Series] | None) -> pl.DataFrame:
+    return frame if clean is None else frame.select(map(clean, frame.iter_columns()))
 
 
 def plain_frame(
-    where: str | Path, frame: pl.DataFrame, text: Collection[str], row: Callable[[int], str] = in_row
+    where: str | Path,
+    frame: pl.DataFrame,
+    text: Collection[str],
+    row: Callable[[int], str] = in_row,
+    types: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """The frame with plain types only, or a refusal. `row` says where in the file a row is."""
+    """The frame with plain types only, as `read_table` says, or a refusal. `row` says where in the file a row is."""
     if frame.width > MOST_COLUMNS:
         raise too_wide(where, frame.width)
     if frame.is_empty():
         raise InputError(f"{where} has {frame.width} columns and no rows. It needs at least one row.")
-    frame = frame.select(plain(where, column, row) for column in frame.iter_columns())
+
+    def read(column: pl.Series) -> pl.Series:
+        if types and column.name in types:
+            return as_given(where, column, types[column.name], row)
+        found = plain(where, column, row)
+        return typed(where, found, row) if column.dtype == pl.String and column.name not in text else found
+
+    for name in frame.columns:
+        if not name:
+            raise InputError(f"{where} has a column without a name. Give every column one.")
+    frame = frame.select(read(column) for column in frame.iter_columns())
     codes = [name for name, kind in frame.schema.items() if kind == pl.Int64 and name in text]
     return frame.with_columns(pl.col(codes).cast(pl.String))
 
@@ -176,22 +214,18 @@ def check_log(
     id: str | None = None,
     *,
     classes: Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Refuse a log that cannot be used. Returns the names of its two classes, the negative one first.
+    """Refuse a log that cannot be used. Returns the names of its classes, of two the negative one first.
 
-    `classes` names both if the labels show only one of them, or if they are to be in another order.
+    `classes` names them if the labels do not show every one of them, or if they are to be in another order.
 
     >>> check_log(pl.DataFrame({"age": [30, 41, 52], "paid": [1, None, 0], "q0": [0.5, 0.1, 1.0]}), "paid", "q0")
     ['0', '1']
     """
     seen = class_names(frame.select(_column(frame, label, "label")), label)
-    if classes is None and len(seen) != 2:
-        few = "no row has one" if not seen else f"all are {seen[0]!r}"
-        told = few if len(seen) < 2 else f"got {len(seen)}: {_list(seen, 4)}"
-        remedy = "Merge classes, or empty the cells of the others."
-        if len(seen) < 2:
-            remedy = "Add labels of both classes, or name the classes: `unskew start` takes --classes NEG,POS."
-        raise InputError(f"the label {label!r} must have two classes; {told}. {remedy}")
+    if classes is None:
+        check_classes(label, dict(label_texts(frame, label).drop_nulls().value_counts().rows()), seen)
     if not seen and propensity is None:
         raise InputError(
             f"propensities are estimated from which rows have a label, and none has one in {label!r}. Name "
@@ -201,14 +235,18 @@ def check_log(
     for name in seen:
         if name not in pair:
             raise InputError(f"the label {label!r} must be {' or '.join(map(repr, pair))}; got {name!r}. Correct it.")
-    if len(set(pair)) != 2 or len(pair) != 2:
-        raise InputError(f"classes must be two different names; got {_list(pair, 4)}. Put the negative one first.")
+    if len(set(pair)) != len(pair) or not 2 <= len(pair) <= MOST_CLASSES:
+        rule = f"two different names, the negative one first, or from 3 to {MOST_CLASSES}"
+        raise InputError(f"classes must be {rule}; got {_list(pair, 4)}. Name each class once.")
     if propensity is not None:
         check_propensity(_column(frame, propensity, "propensity"))
     if id is not None:
         row_ids(frame, id, "the log")
-    if not feature_columns(frame, label, propensity, id):
-        raise InputError("no column is left to learn from. Add numbers, categories or dates that describe the rows.")
+    if not feature_columns(frame, label, propensity, id, types):
+        raise InputError(
+            "no column is left to learn from. Add numbers, categories, dates or text that describe the rows, or keep a "
+            "column with --type."
+        )
     return pair
 
 
@@ -222,9 +260,16 @@ def _as_label(name: str, seen: Sequence[str], dtype: pl.DataType) -> str:
     return name.removesuffix(".0") if dtype.is_numeric() else name
 
 
-def feature_columns(frame: pl.DataFrame, label: str, propensity: str | None = None, id: str | None = None) -> list[str]:
-    """Columns to learn from: all but label, propensity, id and text."""
-    return [name for name, kind in kinds(frame).items() if kind != "text" and name not in (label, propensity, id)]
+def feature_columns(
+    frame: pl.DataFrame,
+    label: str,
+    propensity: str | None = None,
+    id: str | None = None,
+    types: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Columns to learn from: all but label, propensity, id and those to ignore."""
+    holds = kinds(frame, types)
+    return [name for name, kind in holds.items() if kind != "ignore" and name not in (label, propensity, id)]
 
 
 def check_pool(
@@ -275,12 +320,21 @@ def check_columns(
 def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
     """The pool's column in the log's type. Empty columns, and codes that happen to be whole numbers, can be cast."""
     wanted = log.schema[column.name]
+    if column.dtype == pl.Enum:  # words in the order given
+        column = column.cast(pl.String)
     if column.dtype == wanted or (column.dtype.is_numeric() and wanted.is_numeric()):
         return column
     if log[column.name].null_count() == log.height:  # it is not a feature
         return column
-    if column.null_count() == len(column) or (wanted == pl.String and column.dtype == pl.Int64):
+    if column.null_count() == len(column):
+        return pl.Series(column.name, [None] * len(column), dtype=wanted)
+    if wanted == pl.String and column.dtype == pl.Int64:
         return column.cast(wanted)
+    if column.dtype == pl.String:  # a categorical, which may be of numbers
+        with suppress(InputError):
+            found = typed("the pool", column)
+            if found.dtype != pl.String:
+                return _as_in(log, found)
     if wanted == pl.Datetime("us") and column.dtype == pl.Date:
         return column.cast(wanted)
     if wanted == pl.Date and column.dtype == pl.Datetime:
@@ -289,6 +343,8 @@ def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
         if not odd.len():
             return date
         value = str(odd[0])
+    elif pl.Array in (wanted, column.dtype):
+        value = column.drop_nulls()[:1].to_list()[0]
     else:
         value = odd_value(column, kinds(log.select(column.name))[column.name])
     raise InputError(
@@ -299,8 +355,10 @@ def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
 
 def _words(column: pl.Series) -> str:
     """What a column holds, in words."""
-    words = {"number": "numbers", "boolean": "true and false", "category": "words", "date": "dates", "text": "text"}
-    return "times" if column.dtype == pl.Datetime else words[kinds(column.to_frame())[column.name]]
+    if isinstance(column.dtype, pl.Array):
+        return f"lists of {column.dtype.shape[0]} numbers"
+    words = {"number": "numbers", "boolean": "true and false", "category": "words", "date": "dates", "ignore": "text"}
+    return "times" if column.dtype == pl.Datetime else words.get(kinds(column.to_frame())[column.name], "text")
 
 
 def check_propensity(q0: pl.Series, first: int = 0) -> None:

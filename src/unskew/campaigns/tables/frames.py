@@ -32,6 +32,8 @@ def as_polars(frame: Any, where: str = "the table") -> pl.DataFrame:
 
 
 def _from_pandas(column: Any, name: str, where: str) -> pl.Series:
+    if str(column.dtype) == "category":
+        return _categories(column, name)
     try:
         return _narrow(pl.Series(name, pl.from_pandas(column, nan_to_null=True)))
     except ImportError:
@@ -39,6 +41,20 @@ def _from_pandas(column: Any, name: str, where: str) -> pl.Series:
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:  # pyarrow's errors are among these
         told = " ".join(str(error).split())[:120]
         raise InputError(f"{where}: column {name!r} must hold values of one type: {told}. Convert it.") from None
+
+
+def _categories(column: Any, name: str) -> pl.Series:
+    """A pandas categorical, whose values are names also where they are numbers. If it has an order, it is an Enum."""
+    names = pl.Series([_name(value) for value in column.cat.categories.to_list()], dtype=pl.String)
+    codes = pl.Series(column.cat.codes.to_list(), dtype=pl.Int64)
+    texts = names.gather(codes.replace(-1, None)).alias(name)
+    return texts.cast(pl.Enum(names) if column.cat.ordered and names.is_unique().all() else pl.Categorical)
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _narrow(column: pl.Series) -> pl.Series:

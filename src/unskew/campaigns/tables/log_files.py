@@ -6,8 +6,9 @@ there are of each kind in the whole log, and weights and estimates make use of i
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +23,16 @@ from unskew.campaigns.tables.files import (
     plain_frame,
     read_table,
 )
+from unskew.campaigns.tables.given_types import check_columns, checked, settled
+from unskew.campaigns.tables.label_columns import Marks, check_is_class
+from unskew.campaigns.tables.labels import check_classes
 from unskew.campaigns.tables.pool_files import as_it_is, columns_of, files_that_stay, no_features
+from unskew.campaigns.tables.several_logs import is_several, read_several
 from unskew.errors import InputError, unknown
 from unskew.hashing import exponentials
 from unskew.kept import Kept, nearly_all
+from unskew.labels import MOST_CLASSES
 from unskew.pools.files import FilePool, PoolFile
-from unskew.pools.formats import separator_of
 from unskew.pools.ids import keys_of
 from unskew.pools.scanning import Progress
 from unskew.pools.stretches import Stretch
@@ -43,22 +48,30 @@ LABELLED, OTHERS = 20_000, 50_000
 SEED = 13
 """Of the numbers that decide which rows are kept."""
 
-MOST_CLASSES = 100
-"""A column with more different values than this in a stretch of rows is not a label."""
-
 
 class Log(NamedTuple):
-    """A log that can be used: the rows to learn from, its two classes, and what the whole log holds."""
+    """A log that can be used: the rows to learn from, its classes, and what the whole log holds."""
 
     frame: pl.DataFrame
     classes: list[str]
-    """The names of the classes, the negative one first."""
+    """The names of the classes, of two the negative one first."""
     labels: dict[str, int]
     """The number of labels of each class in the whole log."""
     rows: int
     """The number of rows of the whole log."""
     kept: Kept | None
     """None if the frame holds the whole log."""
+    types: dict[str, str]
+    """The types that were given, with the order of ordinals."""
+    policy: str | None = None
+    """The column that names the policy of each row, if there are several."""
+    marks: Mapping[str, int] = MappingProxyType({})
+    """How often labels were read as missing, by how they are written."""
+
+    @property
+    def described(self) -> pl.DataFrame:
+        """The columns that describe rows, and label, propensity and id: all but the policy."""
+        return self.frame if self.policy is None else self.frame.drop(self.policy)
 
 
 def read_log(
@@ -67,10 +80,14 @@ def read_log(
     propensity: str | None = None,
     id: str | None = None,
     *,
+    policy: str | None = None,
     classes: Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Log:
-    """The log in a file, a frame, or a folder, glob or URL of files; or a refusal.
+    """The log in a file, a frame, or a folder, glob or URL of files; or in a list of files or frames; or a refusal.
+
+    `policy` is a column that names who or what decided on a row. Several logs get such a column (`several_logs`).
 
     Every label and every propensity of a long log is checked; other columns, in the rows that are kept. Which rows are
     kept depends on their ids, if the log has them, and else on their places. Files are never read whole.
@@ -80,19 +97,49 @@ def read_log(
     >>> found.labels, found.kept, found.frame["paid"].null_count(), found.frame.height
     ({'0': 50000, '1': 50000}, Kept(labelled=100000, unlabelled=200000), 50000, 70000)
     """
-    files = files_that_stay(source, LONG)
-    if files is not None:
-        return _from_files(str(source), files, label, propensity, id, classes, progress)
-    frame = read_table(source, text=[] if id is None else [id], name="the log")
+    given, marks, whole = checked(types), Marks(label, classes), True
+    if is_several(source) and len(source) != 1:
+        frame, policy, whole = read_several(source, label, propensity, id, policy, given, most=LONG, clean=marks)
+    else:
+        source = source[0] if is_several(source) else source
+        files = files_that_stay(source, LONG)
+        if files is not None:
+            return _from_files(str(source), files, label, propensity, id, policy, classes, given, progress)
+        frame = read_table(source, text=[] if id is None else [id], name="the log", types=given, clean=marks)
+    if policy is not None and policy not in frame.columns:
+        raise unknown("policy column", policy, frame.columns)
+    check_columns(given, frame.columns, {"label": label, "propensity": propensity, "id": id, "policy": policy})
+    frame, given = settled(frame, given)
     own = id if id in frame.columns else None
-    pair = check_log(frame, label, propensity, own, classes=classes)
+    hidden = [name for name in (policy, None if whole else propensity) if name is not None]
+    pair = _checked(frame.drop(hidden), label, propensity if whole else None, own, classes, given, marks)
     texts = label_texts(frame, label)
     labels = {name: int((texts == name).sum()) for name in pair}
     if frame.height <= LONG:
-        return Log(frame, pair, labels, frame.height, None)
+        return Log(frame, pair, labels, frame.height, None, given, policy, marks.seen)
     keys = np.arange(frame.height, dtype=np.uint64) if own is None else keys_of(frame[own])
-    racing = _Racing.of(frame.select(label), texts, keys, np.arange(frame.height))
-    return Log(frame[racing.kept()], pair, labels, frame.height, racing.whole)
+    racing = _Racing.of(frame.select(label), texts, keys, np.arange(frame.height), marks.seen)
+    return Log(frame[racing.kept()], pair, labels, frame.height, racing.whole, given, policy, marks.seen)
+
+
+def _checked(
+    frame: pl.DataFrame,
+    label: str,
+    propensity: str | None,
+    id: str | None,
+    classes: Sequence[str] | None,
+    types: Mapping[str, str],
+    marks: Marks,
+) -> list[str]:
+    """`check_log`, for a label that may be a quantity, or of which some were read as missing."""
+    if label in frame.columns and classes is None:
+        check_is_class(frame[label])
+    try:
+        return check_log(frame, label, propensity, id, classes=classes, types=types)
+    except InputError as error:
+        if not marks.seen or "classes" not in str(error):
+            raise
+        raise InputError(f"{error} ({marks}; a class of that name must be given with --classes.)") from None
 
 
 class _Runners(NamedTuple):
@@ -131,19 +178,22 @@ class _Racing(NamedTuple):
     """The different values of the label."""
     labelled: _Runners
     unlabelled: _Runners
+    marks: Counter[str]
 
     @classmethod
-    def of(cls, labels: pl.DataFrame, texts: pl.Series, keys: Keys, places: Ints) -> "_Racing":
+    def of(cls, labels: pl.DataFrame, texts: pl.Series, keys: Keys, places: Ints, marks: Counter[str]) -> "_Racing":
         z = texts.is_not_null().to_numpy()
         values = labels.filter(z).unique()
         if values.height > MOST_CLASSES:
+            name = labels.columns[0]
+            check_is_class(typed("the log", labels[name]) if labels[name].dtype == pl.String else labels[name])
             raise InputError(
-                f"the label {labels.columns[0]!r} must have two classes; got {values.height:,} different values in "
-                f"{len(z):,} rows. Name another column."
+                f"the label {labels.columns[0]!r} must have at most {MOST_CLASSES} classes; got {values.height:,} in "
+                f"{len(z):,} rows. Merge rare classes, or name another column."
             )
         counts = Counter(dict(texts.drop_nulls().value_counts(name="rows").rows()))
         all = _Runners(exponentials(SEED, keys), keys, places)
-        return cls(counts, int((~z).sum()), values, all.at(z).first(LABELLED), all.at(~z).first(OTHERS))
+        return cls(counts, int((~z).sum()), values, all.at(z).first(LABELLED), all.at(~z).first(OTHERS), marks)
 
     def merge(self, other: "_Racing") -> "_Racing":
         return _Racing(
@@ -152,6 +202,7 @@ class _Racing(NamedTuple):
             pl.concat([self.values, other.values]).unique(),
             (self.labelled | other.labelled).first(LABELLED),
             (self.unlabelled | other.unlabelled).first(OTHERS),
+            self.marks + other.marks,
         )
 
     @property
@@ -174,49 +225,58 @@ def _from_files(
     label: str,
     propensity: str | None,
     id: str | None,
+    policy: str | None,
     classes: Sequence[str] | None,
+    given: Mapping[str, str],
     progress: Progress | None,
 ) -> Log:
     columns = columns_of(files)
-    for role, name in (("label", label), ("propensity", propensity)):
+    check_columns(given, columns, {"label": label, "propensity": propensity, "id": id, "policy": policy})
+    for role, name in (("label", label), ("propensity", propensity), ("policy", policy)):
         if name is not None and name not in columns:
             raise unknown(f"{role} column", name, columns)
     own = id if id in columns else None
     pool = FilePool(files, as_it_is, no_features, columns=columns, id=own)
     pool.progress = progress
     try_files(pool)
-    written = separator_of(files[0].path) is not None
-    seen: _Racing = pool.scan_stretches(partial(_raced, label, propensity, own, written), _Racing.merge)
+    seen: _Racing = pool.scan_stretches(partial(_raced, label, propensity, own, classes), _Racing.merge)
     rows = sum(file.rows for file in files)
     places = seen.kept() if rows > LONG else np.arange(rows)
-    frame = _plain(source, pool.frame(places), own, written, lambda row: pool.where(int(places[row])))
-    names = class_names(seen.values.with_columns(typed(source, seen.values[label])) if written else seen.values, label)
-    known = classes or (names if len(names) == 2 else None)
-    pair = check_log(frame, label, propensity, own if rows <= LONG else None, classes=known)
+    text, marks = [] if own is None else [own], Marks(label, classes)
+    read = marks.frame(pool.frame(places))
+    marks.seen = seen.marks
+    raw = plain_frame(source, read, text, lambda row: pool.where(int(places[row])), given)
+    frame, given = settled(raw, given)
+    written = seen.values[label].dtype == pl.String
+    values = seen.values.with_columns(typed(source, seen.values[label])) if written else seen.values
+    names = class_names(values, label)
+    if classes is None:
+        check_is_class(values[label])
+        check_classes(label, seen.counts, names)
+    described = frame if policy is None else frame.drop(policy)
+    pair = _checked(described, label, propensity, own if rows <= LONG else None, classes or names, given, marks)
     labels = {name: seen.counts[name] for name in pair}
     if odd := next((name for name in names if name not in pair), None):
         raise InputError(f"the label {label!r} must be {' or '.join(map(repr, pair))}; got {odd!r}. Correct it.")
-    return Log(frame, pair, labels, rows, seen.whole if rows > LONG else None)
+    return Log(frame, pair, labels, rows, seen.whole if rows > LONG else None, given, policy, seen.marks)
 
 
-def _plain(where: str, raw: pl.DataFrame, id: str | None, written: bool, row: Callable[[int], str]) -> pl.DataFrame:
-    """Rows in plain types; those of text files in the types that fit their values."""
-    if written:
-        raw = raw.with_columns(typed(where, column, row) for column in raw.iter_columns() if column.name != id)
-    return plain_frame(where, raw, [] if id is None else [id], row)
-
-
-def _raced(label: str, propensity: str | None, id: str | None, written: bool, stretch: Stretch) -> _Racing:
+def _raced(
+    label: str, propensity: str | None, id: str | None, classes: Sequence[str] | None, stretch: Stretch
+) -> _Racing:
     """What is to be known of a stretch of rows. Labels and propensities are checked."""
     wanted = dict.fromkeys(name for name in (label, propensity, id) if name is not None)
-    raw = stretch.raw(list(wanted))
+    marks = Marks(label, classes)
+    raw = marks.frame(stretch.raw(list(wanted)))
     known = raw.select(name for name in wanted if name != id or name == label)
-    frame = _plain(stretch.path, known, None, written, lambda row: f"row {stretch.first + row + 1}")
+    frame = plain_frame(stretch.path, known, [], lambda row: f"row {stretch.first + row + 1}")
     keys = stretch.places.astype(np.uint64) if id is None else keys_of(raw[id])
     try:
         if propensity is not None:
             check_propensity(frame[propensity], stretch.first)
         texts = label_texts(frame, label)
-        return _Racing.of(texts.to_frame(label) if written else frame.select(label), texts, keys, stretch.places)
+        written = raw.schema[label] == pl.String
+        shown = texts.to_frame(label) if written else frame.select(label)
+        return _Racing.of(shown, texts, keys, stretch.places, marks.seen)
     except InputError as error:
         raise InputError(f"{stretch.path}: {error}") from None

@@ -4,17 +4,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import add
 from pathlib import Path
 from typing import Any, Self
 
 import polars as pl
 
-from unskew.campaigns.tables.column_types import typed
-from unskew.campaigns.tables.encoding import TYPES
+from unskew.campaigns.tables.encoding import dtype_of
 from unskew.campaigns.tables.files import check_columns, check_pool, plain_frame
+from unskew.campaigns.tables.label_columns import Marks
 from unskew.errors import InputError, StoreError
 from unskew.pools.files import FilePool, PoolFile, check_ids, find_files
 from unskew.pools.formats import kind_of, scanned, separator_of
+from unskew.pools.ids import bare, shared_ids
 from unskew.pools.remote import is_url, opening, readable
 from unskew.pools.scanning import Progress
 from unskew.pools.stretches import Stretch
@@ -102,7 +104,9 @@ class AsInLog:
     written: bool = False
     """Whether rows come from text files: then all that is in them is text."""
     types: Mapping[str, str] = field(default_factory=dict)
-    """The types of columns in all rows, which some rows of a text file alone do not tell."""
+    """The types of columns in all rows, which some rows of text alone do not tell."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """What columns hold, whatever they look like (`given_types`)."""
 
     @classmethod
     def of(
@@ -113,13 +117,16 @@ class AsInLog:
         id: str | None,
         files: Sequence[PoolFile] | None = None,
         types: Mapping[str, str] | None = None,
+        given: Mapping[str, str] | None = None,
     ) -> Self:
         written = files is not None and separator_of(files[0].path) is not None
-        return cls(log.select(pl.all().drop_nulls().first()), label, propensity, id, written, types or {})
+        row = log.select(pl.all().drop_nulls().first())
+        return cls(row, label, propensity, id, written, types or {}, given or {})
 
     def only(self, columns: Sequence[str]) -> "Trusted":
         """The same for some of the log's columns, of rows that were checked before."""
-        return Trusted(self.log.select(columns), self.label, self.propensity, None, self.written, self.types)
+        log = self.log.select(columns)
+        return Trusted(log, self.label, self.propensity, None, self.written, self.types, self.given)
 
     def __call__(self, raw: pl.DataFrame, path: str = "the pool", first: int = 0) -> pl.DataFrame:
         """The plain rows; messages name the file, and the row in it."""
@@ -130,14 +137,11 @@ class AsInLog:
         def where(row: int) -> str:
             return f"row {first + row + 1}"
 
-        if self.written:
-            text += [name for name in self.log.columns if self.log[name].null_count()]  # nobody knows what they hold
-            raw = raw.with_columns(typed(path, raw[name], where) for name in raw.columns if name not in text)
-        frame = check_pool(
-            self.log, plain_frame(path, raw, text, where), self.label, self.propensity, self.id, first=first
-        )
-        known = [name for name in self.types if self.written and name in frame.columns]
-        return frame.with_columns(frame[name].cast(TYPES[self.types[name]]) for name in known)
+        text += [name for name in self.log.columns if self.log[name].null_count()]  # nobody knows what they hold
+        plain = plain_frame(path, raw, text, where, self.given)
+        frame = check_pool(self.log, plain, self.label, self.propensity, self.id, first=first)
+        known = [name for name in self.types if name in frame.columns and raw.schema[name] == pl.String]
+        return frame.with_columns(frame[name].cast(dtype_of(self.types[name])) for name in known)
 
 
 class Trusted(AsInLog):
@@ -153,7 +157,7 @@ class Trusted(AsInLog):
             frame = raw.select(pl.col(numbers).cast(pl.Float64).fill_nan(None))
         others = [name for name in log.columns if name not in numbers]
         if others:
-            read = AsInLog(log.select(others), self.label, self.propensity, self.id, self.written)
+            read = AsInLog(log.select(others), self.label, self.propensity, self.id, self.written, {}, self.given)
             frame = frame.hstack(read(raw, path, first))
         return frame.select(log.columns)
 
@@ -168,17 +172,50 @@ def columns_of(files: Sequence[PoolFile]) -> list[str]:
     return scanned(readable(path), kind_of(path)).collect_schema().names()
 
 
-def check_files_of_pool(files: Sequence[PoolFile], reader: AsInLog, progress: Progress | None = None) -> pl.DataFrame:
-    """Look at every row of a new pool, and refuse one that cannot be used. Returns a row as it will be read."""
-    columns = columns_of(files)
+def check_files_of_pool(
+    files: Sequence[PoolFile],
+    reader: AsInLog,
+    progress: Progress | None = None,
+    *,
+    policy: str | None = None,
+    labels: bool = True,
+    not_in: pl.Series | None = None,
+) -> tuple[pl.DataFrame, int]:
+    """Look at every row of a new pool, and refuse one that cannot be used. Returns a row as it will be read.
+
+    A column `policy` is left out. If `labels` matter, files that hold some are refused: they would be bought again. The
+    number of rows with an id in `not_in` is returned too.
+    """
+    columns = [name for name in columns_of(files) if name != policy]
     check_columns(reader.log, columns, reader.label, reader.propensity, reader.id)
     kept = [name for name in columns if name != reader.label]
     pool = FilePool(files, reader, no_features, columns=kept, id=reader.id)
     pool.progress = progress
     try_files(pool)
+    if labels and reader.label in columns:
+        _check_unlabelled(files, reader.label, pool)
     found: pl.DataFrame = pool.scan_stretches(partial(_checked, reader, kept), _first)
     check_ids(pool)
-    return found
+    return found, 0 if not_in is None else shared_ids(pool, not_in)
+
+
+def _check_unlabelled(files: Sequence[PoolFile], label: str, pool: FilePool) -> None:
+    """Refuse files with labels. Few rows of a pool in files are held, and all with a label would have to be."""
+    known = pool.scan_stretches(partial(_labels, label), add)
+    if known:
+        raise InputError(
+            f"{known:,} of the {sum(file.rows for file in files):,} rows of the pool have a label in {label!r}, and a "
+            "pool that stays in its files cannot bring labels. Give these rows as a log and not in the pool, or pass "
+            "--pool-labels ignore, and they may be asked for again."
+        )
+
+
+def _labels(label: str, stretch: Stretch) -> int:
+    """The number of rows of a stretch with a label."""
+    column = stretch.raw([label])[label]
+    if column.dtype.is_float():
+        return int(column.fill_nan(None).count())
+    return int(Marks(label)(bare(column)).count())
 
 
 def sample_of(

@@ -67,6 +67,8 @@ class Unskew(Learner, PoolMethod):
     [True, False]
     """
 
+    many_classes = True
+
     def __init__(
         self,
         *,

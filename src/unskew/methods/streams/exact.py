@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from unskew import theory
-from unskew.data import propensities, signs
+from unskew.data import propensities
 from unskew.errors import InputError
+from unskew.labels import codes
 from unskew.methods.rounds import StreamRound
 from unskew.methods.stream import StreamMethod
 from unskew.rows import Bools, Floats, Ints, Rows, as_rows, stack, take
@@ -314,7 +315,7 @@ class _Functions:
                     f"a classifier must give one answer per row; H[{h}] gave shape {answer.shape} "
                     f"for {said.shape[1]} rows. Return a vector."
                 )
-            said[i] = answer if answer.dtype == bool else signs(answer, self.classes) > 0.0
+            said[i] = answer if answer.dtype == bool else codes(answer, self.classes) > 0.0
         return said
 
 

@@ -1,6 +1,7 @@
 // The labelling page: the current row, the next one, and the answers being sent.
 
 import { busy, call, denied, pause } from "./api.js";
+import { Finder, showMore } from "./classes.js";
 import { Outbox } from "./outbox.js";
 import { draw, preload } from "./row.js";
 
@@ -19,6 +20,8 @@ const $ = (id) => document.getElementById(id);
 const main = $("label");
 const buttons = [...document.querySelectorAll(".actions button")];
 const undoButton = buttons.find((b) => "undo" in b.dataset);
+const skipButton = buttons.find((b) => "skip" in b.dataset);
+const field = $("find"); // only where there are more classes than keys
 const budget = Number(main.dataset.budget);
 const count = (n) => n.toLocaleString("en");
 
@@ -111,6 +114,7 @@ function show() {
   $("fields").hidden = !row;
   $("message").hidden = Boolean(row);
   for (const button of buttons) button.disabled = !row;
+  if (field) $("classes").ariaDisabled = String(!row);
   undoButton.disabled = undoing || !(answered.length || last);
   if (row && row !== shown) {
     draw($("fields"), row);
@@ -130,13 +134,15 @@ function show() {
   }
 }
 
+// Says whether it was taken as the answer.
 function answer(label) {
-  if (!shown || performance.now() - shownAt < BLINK) return;
+  if (!shown || performance.now() - shownAt < BLINK) return false;
   const row = rows.shift();
   answered.push(row);
   if (!rows.length) stand = "fetching";
   outbox.add({ id: row.id, label, ask: HOLD });
   show();
+  return true;
 }
 
 function undo() {
@@ -170,15 +176,31 @@ function act(button) {
   else answer("skip" in button.dataset ? null : button.dataset.label);
 }
 
+// Beside the field, letters are typed and cannot be keys: Shift+Enter skips, and Ctrl+Z takes back if nothing is typed.
+function keyBeside(event) {
+  if (event.key === "Enter" && event.shiftKey) return skipButton;
+  const undoes = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
+  if (undoes && !field.value) return undoButton;
+  if (event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey) field.focus(); // and it is typed there
+  return null;
+}
+
+function keyOf(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  return buttons.find((b) => b.dataset.key === event.key.toLowerCase());
+}
+
 for (const button of buttons) button.addEventListener("click", () => act(button));
 document.addEventListener("keydown", (event) => {
-  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-  const button = buttons.find((b) => b.dataset.key === event.key.toLowerCase());
+  if (event.repeat || event.isComposing) return;
+  const button = field ? keyBeside(event) : keyOf(event);
   if (button) {
     event.preventDefault();
     act(button);
   }
 });
+for (const box of document.querySelectorAll(".classes")) showMore(box);
+if (field) new Finder(field, answer);
 const hurry = () => (outbox.items.length ? outbox.hurry() : ask());
 $("retry").addEventListener("click", hurry);
 addEventListener("online", hurry);

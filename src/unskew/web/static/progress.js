@@ -98,11 +98,11 @@ function ago(iso) {
 function people(list) {
   $("nobody").hidden = list.length > 0;
   $("people").hidden = !list.length;
-  const [one, zero] = [...$("people").tHead.rows[0].cells].slice(2, 4).map((cell) => cell.textContent);
+  const classes = [...$("people").tHead.querySelectorAll("[data-class]")].map((cell) => cell.textContent);
   $("people").tBodies[0].replaceChildren(...list.map((p) => {
     const row = $("person").content.cloneNode(true).firstElementChild;
     const took = p.median_seconds === null ? "–" : p.median_seconds < 10 ? `${p.median_seconds.toFixed(1)} s` : `${count(Math.round(p.median_seconds))} s`;
-    const texts = [p.name, count(p.labels), count(p.by_class[one] || 0), count(p.by_class[zero] || 0), count(p.skips), count(p.held), took,
+    const texts = [p.name, count(p.labels), ...classes.map((name) => count(p.by_class[name] || 0)), count(p.skips), count(p.held), took,
       p.last_seen ? ago(p.last_seen) : "–"];
     texts.forEach((text, k) => { row.cells[k].textContent = text; });
     const button = row.querySelector("button");
@@ -111,6 +111,28 @@ function people(list) {
     else button.remove();
     return row;
   }));
+}
+
+// More than two classes have a table of their own, with a line for each.
+function byClass(list) {
+  const table = $("by-class"), given = list.filter((p) => p.labels);
+  if (!table) return;
+  table.tHead.rows[0].replaceChildren(...["Class", "Labels", "", ...given.map((p) => p.name)].map((text, k) => {
+    const cell = document.createElement(text ? "th" : "td");
+    cell.textContent = text;
+    if (!k) cell.className = "words";
+    return cell;
+  }));
+  const of = (row) => given.map((p) => p.by_class[row.cells[0].textContent] || 0);
+  const sum = (counts) => counts.reduce((a, b) => a + b, 0);
+  const rows = [...table.tBodies[0].rows], most = Math.max(1, ...rows.map((row) => sum(of(row))));
+  for (const row of rows) {
+    const counts = of(row), bar = document.createElement("progress");
+    bar.max = most;
+    bar.value = sum(counts);
+    bar.ariaHidden = "true";
+    row.replaceChildren(row.cells[0], ...cells(count(sum(counts)), bar, ...counts.map(count)).cells);
+  }
 }
 
 async function refresh() {
@@ -124,6 +146,7 @@ async function refresh() {
     part("words", [...s.words, s.aim.decision, s.ahead].filter(Boolean), words);
     part("spots", s.blind_spots, spots);
     part("people", [s.people, minute], ([list]) => people(list));
+    part("classes", s.people, byClass);
     $("fresh").textContent = "Live";
   } catch (error) {
     $("fresh").textContent = denied(error) ? "Signed out. Start the server again for a new link."

@@ -195,4 +195,6 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.kinds_of_data import main as by_name  # other processes find what is imported, not what is run
+
+    by_name()

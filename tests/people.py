@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from unskew.estimation.design import Design, Picked, StreamDesign
+from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
+from unskew.estimation.stream_design import StreamDesign
 from unskew.hashing import exponentials
 from unskew.sampling.draws import doubt, race, spread, stand_for
 

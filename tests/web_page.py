@@ -22,6 +22,7 @@ from fastapi import FastAPI
 from playwright.sync_api import Page as Tab
 
 from unskew.campaigns import Campaign
+from unskew.web.access import Admins
 from unskew.web.app import create_app
 from unskew.web.limits import Guard, Limits
 from unskew.web.planner import Outlook, Planner
@@ -159,7 +160,7 @@ def begin_sorting(folder: Path, names: Sequence[str], *, budget: int = 12) -> Pa
 @contextlib.contextmanager
 def application(dir: Path, limits: Limits = FREE) -> Iterator[FastAPI]:
     with Campaign.open(dir, patience=LEDGER) as campaign, Campaign.open(dir) as thinking:
-        yield create_app(campaign, InThread(thinking), name="Loans", admin="grace", limits=limits)
+        yield create_app(campaign, InThread(thinking), name="Loans", admins=Admins("grace", campaign.id), limits=limits)
 
 
 @dataclass
@@ -181,7 +182,7 @@ class Page:
     def link(self, name: str | None = None) -> str:
         """A link for an annotator, or the administrator's."""
         if name is None:
-            return f"{self.address}/enter#{self.app.state.access.admin_code()}"
+            return f"{self.address}/enter#{self.app.state.access.admins.code()}"
         if name not in self.tokens:
             self.tokens[name] = self.campaign.invite(name)
         return f"{self.address}/enter#{self.tokens[name]}"
@@ -190,17 +191,20 @@ class Page:
 @contextlib.contextmanager
 def serving(dir: Path, limits: Limits = FREE) -> Iterator[Page]:
     """The page of a campaign on a free port, in a real server."""
-    with (
-        application(dir, limits) as app,
-        Campaign.open(dir) as campaign,
-        socket.create_server(("127.0.0.1", 0)) as free,
-    ):
+    with application(dir, limits) as app, Campaign.open(dir) as campaign, listening(app) as address:
+        yield Page(address, app, campaign)
+
+
+@contextlib.contextmanager
+def listening(app: FastAPI) -> Iterator[str]:
+    """A real server of an application on a free port. Its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
         server = uvicorn.Server(configured(app))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [free]}, daemon=True)
         thread.start()
         try:
             wait_for(lambda: server.started, "the server starts")
-            yield Page(f"http://127.0.0.1:{free.getsockname()[1]}", app, campaign)
+            yield f"http://127.0.0.1:{free.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join(PATIENCE)
@@ -257,4 +261,4 @@ def press(tab: Tab, key: str) -> None:
 
 def settle(tab: Tab) -> None:
     """Until every answer has arrived."""
-    tab.wait_for_function("() => Object.keys(localStorage).length === 0")
+    tab.wait_for_function("() => !Object.keys(localStorage).some(key => key.includes(' unskew unskew-'))")

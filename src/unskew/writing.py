@@ -1,6 +1,7 @@
 """Write a file completely or not at all, and never over a file of a campaign or of somebody else."""
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ CAMPAIGN_FILES = (
     *MARKERS, "log.parquet", "pool.parquet", "pool.files.json", "ledger.sqlite", "ledger.sqlite-wal",
     "ledger.sqlite-shm", "ledger.sqlite-journal", "ledger.head",
 )  # fmt: skip
+LATER = re.compile(r"pool-[0-9]+\.(parquet|files\.json)", re.IGNORECASE)
+"""A campaign's files of rows that came to its pool later."""
 CACHE = "cache"
 """Campaigns of version 0.2 and earlier have a folder of this name."""
 
@@ -185,7 +188,8 @@ def check_folder(folder: Path, *, exists: bool = False) -> None:
 def spare_campaigns(path: Path) -> None:
     """Refuse a path that is that of a campaign's file, there or not, under any name that leads to it."""
     for real in (Path(os.path.realpath(path.parent), path.name), Path(os.path.realpath(path))):
-        folder = real.parent if real.name.lower() in CAMPAIGN_FILES else None  # some disks ignore case
+        ours = real.name.lower() in CAMPAIGN_FILES or LATER.fullmatch(real.name)  # some disks ignore case
+        folder = real.parent if ours else None
         for parent in real.parents:
             if parent.name.lower() == CACHE and _holds_campaign(parent.parent):
                 folder = parent.parent

@@ -336,12 +336,12 @@ def test_when_all_was_skipped_it_is_said_so(campaign, monkeypatch):
     rows = campaign.ask(2, by="ann")
     campaign.answer(rows[0].id, "1", by="ann")
     campaign.skip(rows[1].id, by="eve")
-    assert campaign.status().ended is None
+    assert campaign.status().exhausted is None
     campaign.skip(rows[1].id, by="ann")
-    assert campaign.status().ended is None
-    monkeypatch.setattr(campaign, "settings", replace(campaign.settings, pool_rows=2))
+    assert campaign.status().exhausted is None
+    monkeypatch.setattr(campaign._live, "began", replace(campaign.settings, pool_rows=2))
     status = campaign.status()
-    assert status.ended == "No row is left: 1 was skipped, and 1 of 60 labels were given."
+    assert status.exhausted == "No row is left: 1 was skipped, and 1 of 60 labels were given."
     assert status.annotators["ann"].skipped == 1
 
 

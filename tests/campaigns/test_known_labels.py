@@ -105,7 +105,7 @@ def test_a_merged_table_asks_only_for_rows_without_a_label(tables, tmp_path):
     rows = pl.read_parquet(tables / "log.parquet").with_columns(loan=pl.int_range(2000, 2200))
     more = with_labels(tables).with_columns(q0=0.5)
     table = pl.concat([rows, more.select(rows.columns)], how="vertical_relaxed")
-    with make(tables, tmp_path / "c", log=table, pool=table, overlap="merge") as campaign:
+    with make(tables, tmp_path / "c", log=table, pool=table, same_ids="merge") as campaign:
         assert campaign.settings.log_rows + campaign.settings.pool_rows == table.height
         labelled = set(table.drop_nulls("paid")["loan"].cast(pl.String))
         asked = campaign.ask(30, by="ann")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from many_files import ROWS, told, whole_pool, write_log, write_pool
+from many_files import ROWS, table, told, whole_pool, write_log, write_pool
 from unskew.campaigns import Campaign
 from unskew.campaigns.report.report import write_report
 from unskew.errors import InputError, StoreError
@@ -268,3 +268,64 @@ def test_one_large_file_stays_and_a_small_one_is_copied(rows, tables, tmp_path, 
     with create(tables, tmp_path / "bank", path) as campaign:
         assert (campaign.folder.pool.exists(), campaign.folder.pool_files.exists()) == (rows < 10, rows > 10)
         assert len(campaign.ask(3, by="ann")) == 3
+
+
+def new_files(folder, rows=9000, first=ROWS, files=3):
+    return write_pool(
+        folder, table(rows, np.random.default_rng(9), first=first).with_columns(pl.col("x0") - 0.5), files
+    )
+
+
+def test_new_files_for_the_pool(bank, tables, tmp_path):
+    """They stay where they are, too. Their rows follow those of the pool, and are a stratum of their own."""
+    with Campaign.open(bank) as campaign:
+        labelled(campaign, 1)
+        assert campaign.extend(str(new_files(tmp_path / "new") / "*.parquet")) == 9000
+        assert (bank / "pool-2.files.json").exists() and campaign.settings.pool_rows == 69_000
+        assert (
+            campaign.status().pool == "60,000 rows, then 9,000 more after round 1" and campaign.status().error is None
+        )
+        labelled(campaign, 1)
+        found = campaign.error()
+        assert found.extended and found.log_share == 0.0 and found.value < 0.3
+        strata = campaign.everyone().design.strata
+        assert [tuple(part) for part in strata.parts] == [(60_000, 0), (9000, 1)]
+        assert 0.1 < np.mean(strata.of) < 0.16  # the sample that stands for the pool has about as many of them
+        assert campaign.pool_sample.height == 50_000
+        assert campaign.why("A068999").id == "A068999"
+        write_report(campaign, tmp_path / "report.html")
+        assert "60,000 rows, then 9,000 more after round 1" in (tmp_path / "report.html").read_text()
+
+
+def test_new_files_that_are_refused(bank, tables, tmp_path):
+    with Campaign.open(bank) as campaign:
+        with pytest.raises(
+            InputError, match="the pool stays in its files, so new rows must be in files too; got DataF"
+        ):
+            campaign.extend(whole_pool(10))
+        with pytest.raises(InputError, match=r"part-0.parquet is in the pool already"):
+            campaign.extend(tables / "pool")
+        with pytest.raises(InputError, match="ids must differ; 'A059999' of column 'loan' is in row 7,500 of"):
+            campaign.extend(new_files(tmp_path / "again", first=ROWS - 1))
+        table(5, np.random.default_rng(1), first=ROWS).write_csv(tmp_path / "more.csv")
+        with pytest.raises(InputError, match=r"the pool's files are .parquet files; got .*more.csv"):
+            campaign.extend(tmp_path / "more.csv")
+        known = table(5, np.random.default_rng(1), first=ROWS).with_columns(paid=pl.lit(1))
+        known.write_parquet(tmp_path / "known.parquet")
+        with pytest.raises(InputError, match="5 of the 5 new rows have a label in 'paid'"):
+            campaign.extend(tmp_path / "known.parquet")
+        assert campaign.state.parts == () and not list(bank.glob("pool-2*"))
+
+
+def test_few_rows_in_files_get_new_ones_in_the_folder(tables, tmp_path):
+    """The places of rows that were asked for stay the same."""
+    one = write_pool(tmp_path / "one", whole_pool(3000), files=3)
+    with create(tables, tmp_path / "a", one) as campaign:
+        labelled(campaign, 1)
+        places = {row.id: row.place for row in campaign.state.rows.values()}
+        assert campaign.extend(new_files(tmp_path / "new", rows=600)) == 600
+        assert (tmp_path / "a" / "pool-2.parquet").exists() and campaign.pool_frame.height == 3600
+        ids = campaign.pool_frame["loan"].to_list()
+        assert all(ids[place] == id for id, place in places.items())
+        labelled(campaign, 1)
+        assert campaign.error().extended and campaign.error().value < 0.3

@@ -57,6 +57,7 @@ def test_a_campaign_from_start_to_export(bank: Path, capsys: pytest.CaptureFixtu
     assert ((found_rows["prediction"] == "yes") == (found_rows["probability"] >= 0.5)).all()
     files = told(capsys, "export", "bank", "--out", "model")["files"]
     assert "model/model.joblib" in files and "model/ledger.parquet" in files
+    assert out(capsys, "export", "bank", "--out", "again").endswith("next: unskew budget bank 90\n")  # it is spent
     ledger = pl.read_parquet("model/ledger.parquet")
     assert ledger.filter(kind="answered")["probability"].is_between(0.0, 1.0, closed="right").all()
 

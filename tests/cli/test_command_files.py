@@ -96,7 +96,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log.write_csv(folder / "log.csv")
     log.drop("paid", "granted_with")[:60].write_csv(folder / "pool.csv")
     names = ["--label", "paid", "--propensity", "granted_with", "--id", "application", "--classes", "1.0,0.0"]
-    names += ["--overlap", "separate"]
+    names += ["--same-ids", "separate"]
     files = ["--log", str(folder / "log.csv"), "--pool", str(folder / "pool.csv")]
     assert main(["start", str(folder / "bank"), *files, *names]) == 0
     return folder
@@ -105,7 +105,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_left_out_is_said(mixed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = out(
         capsys, "start", str(tmp_path / "bank"), "--log", str(mixed / "log.csv"), "--pool", str(mixed / "pool.csv"),
-        "--label", "paid", "--propensity", "granted_with", "--id", "application", "--overlap", "separate",
+        "--label", "paid", "--propensity", "granted_with", "--id", "application", "--same-ids", "separate",
     )  # fmt: skip
     why = "nearly every value differs; keep it with --type story=text"
     assert f"\nleft out    note (the same in every row), story ({why})\n" in said

@@ -20,7 +20,7 @@ from unskew.cli import app, main
 from unskew.experiments.datasets import FILES
 from unskew.writing import CAMPAIGN_FILES
 
-INPUTS = {"--log", "--pool", "--data-dir"}
+INPUTS = {"--log", "--pool", "--data-dir", "--guidelines"}
 """Options that name a file or folder to read. All others name one to write."""
 
 MINE = "precious"

@@ -85,7 +85,9 @@ def test_the_report_says_which_columns_matter(bank: Path, tmp_path: Path, capsys
     )
     page = (tmp_path / "report.html").read_text()
     section = page[page.index('aria-labelledby="drivers"') :].partition("</section>")[0]
-    assert section.count("<svg ") == 2 and all(section.count(f"<tr><th>{name}</th>") == 1 for name in columns)
+    assert section.count("<svg ") == 2 and all(
+        section.count(f'<tr><th scope="row">{name}</th>') == 1 for name in columns
+    )
     assert "Most of all: employment, by 0." in section and "on everyone" in section
 
 

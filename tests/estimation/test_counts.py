@@ -12,11 +12,12 @@ from unskew.errors import InputError
 from unskew.estimation import sample as samples
 from unskew.estimation.costs import Costs
 from unskew.estimation.counts import variance_of_total
-from unskew.estimation.design import Design, Picked, StreamDesign
+from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.measures import MEASURES
 from unskew.estimation.planning import Widths, worth_of_draws
 from unskew.estimation.population import PopulationEstimate
+from unskew.estimation.stream_design import StreamDesign
 
 LOG, HELD = 150, 400
 NAMES = [*MEASURES, "cost"]

@@ -7,7 +7,8 @@ import pytest
 
 from people import NO_LOG, Population, held
 from unskew.errors import InputError
-from unskew.estimation.design import Revealed, StreamDesign
+from unskew.estimation.design import Revealed
+from unskew.estimation.stream_design import StreamDesign
 
 N = 5
 WRONG = np.array([0.5, 0.4, 0.2, 0.1, 0.3])

@@ -1,5 +1,6 @@
 """What a ledger says, read with plain SQL. Nothing of unskew is imported: a fault there cannot hide itself here."""
 
+import hashlib
 import json
 import sqlite3
 from collections import Counter
@@ -27,7 +28,15 @@ class Replay:
     planned: dict[str, int] = field(default_factory=dict)
     """The place in the pool of every row that was planned."""
     leases: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+    said: dict[str, dict[str, str | None]] = field(default_factory=dict)
+    """By row, what each person said who saw it as one of several."""
+    settled: set[str] = field(default_factory=set)
+    overlap: float = 0.0
+    for_two: set[str] = field(default_factory=set)
+    """The rows that a second person may see."""
     rounds: int = 0
+    pool_rows: int | None = None
+    """The number of rows of the pool, with those that came later; None if the settings do not say it."""
     kinds: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
@@ -47,20 +56,61 @@ class Replay:
         if kind == "planned":
             self.rounds += 1
             self.planned |= {row["id"]: row["place"] for row in body["rows"]}
+            self.for_two |= {row["id"] for row in body["rows"] if _share(row["id"]) < self.overlap}
         elif kind == "leased":
             until = datetime.fromisoformat(body["until"])
             self.leases |= dict.fromkeys(body["ids"], (event["actor"], until))
-        elif kind in ("answered", "skipped", "corrected"):
-            self.labels[body["id"]], self.by[body["id"]] = body.get("label"), event["actor"]
+        elif kind in ("answered", "skipped", "seconded", "corrected"):
+            self._say(kind, body["id"], body.get("label"), event["actor"])
             self.leases.pop(body["id"], None)
         elif kind == "undone":
-            self.labels.pop(body["id"], None)
+            self._take_back(body["id"], event["actor"])
             self.leases[body["id"]] = event["actor"], datetime.fromisoformat(body["until"])
+        elif kind == "paused":
+            self.leases = {id: lease for id, lease in self.leases.items() if lease[0] != body["name"]}
+        elif kind == "arranged":
+            self.budget = body["changes"].get("budget", self.budget)
+            self.overlap = body["changes"].get("overlap", self.overlap)
+        elif kind == "extended" and self.pool_rows is not None:
+            self.pool_rows += body["rows"]
         elif kind == "revoked":
             self.leases = {id: lease for id, lease in self.leases.items() if lease[0] != body["name"]}
         if len(self.planned) - self.skipped > self.budget:
             self.faults.append(f"event {number}, {kind}: {len(self.planned)} planned, {self.skipped} skipped, above "
                                f"the budget of {self.budget}")  # fmt: skip
+
+    def _say(self, kind: str, id: str, label: str | None, actor: str) -> None:
+        """One more answer. Of several people's answers, the one that two gave counts, or else the first."""
+        said = self.said.setdefault(id, {})
+        one_of_several = kind == "corrected" and actor in said and len(said) > 1 and id not in self.settled
+        if kind == "seconded" or (one_of_several and label is not None):
+            said[actor] = label
+            self._count(id)
+            return
+        if kind == "corrected" and set(said) - {actor}:
+            self.settled.add(id)
+            said.pop(actor, None)
+        else:
+            self.settled.discard(id)
+            self.said[id] = {actor: label}
+        if label is None:
+            self.said[id] = {actor: None}
+        self.labels[id], self.by[id] = label, actor
+
+    def _take_back(self, id: str, actor: str) -> None:
+        said = self.said.get(id, {})
+        if len(said) < 2 or id in self.settled:
+            self.labels.pop(id, None)
+            self.said.pop(id, None)
+            self.settled.discard(id)
+        else:
+            del said[actor]
+            self._count(id)
+
+    def _count(self, id: str) -> None:
+        given = [(name, label) for name, label in self.said[id].items() if label is not None]
+        twice = [label for label, times in Counter(label for _, label in given).items() if times > 1]
+        self.labels[id], self.by[id] = (twice or [given[0][1]])[0], given[0][0]
 
     def _wrong(self, kind: str, body: dict[str, Any], actor: str, at: datetime) -> list[str]:
         """The rules that one event breaks."""
@@ -72,20 +122,34 @@ class Replay:
                 found.append("a row is planned twice in one round")
             if body["round"] != self.rounds + 1:
                 found.append(f"round {body['round']} after round {self.rounds}")
+            if self.pool_rows is not None:
+                found += [f"row {row['id']!r} is at no place of the pool" for row in body["rows"]
+                          if not 0 <= row["place"] < self.pool_rows]  # fmt: skip
             return found + ["a round without rows"] * (not body["rows"])
+        if kind == "extended":
+            found = [f"{body['rows']} new rows"] * (body["rows"] < 1)
+            return found + [f"after {body['after']} rounds, and there are {self.rounds}"] * (
+                body["after"] != self.rounds
+            )
         ids = body["ids"] if kind == "leased" else [body["id"]] if "id" in body else []
         found = [f"row {id!r} was never planned" for id in ids if id not in self.planned]
         for id in ids:
             done, label = id in self.labels, self.labels.get(id)
             holder, until = self.leases.get(id, ("", at))
-            if kind == "leased" and done:
+            said = self.said.get(id, {})
+            again = id in self.for_two - self.settled and actor not in said and label is not None
+            if kind in ("leased", "seconded") and done and not again:
                 found.append(f"row {id!r} was answered before")
+            if kind == "seconded" and not done:
+                found.append(f"row {id!r} has no first answer")
             if kind == "leased" and holder not in ("", actor) and until > at:
                 found.append(f"row {id!r} is leased by {holder!r} until {until} and by {actor!r}")
             if kind == "answered" and done and (label is not None or self.by[id] == actor):
                 found.append(f"row {id!r} was answered before, with no correction or undo in between")
             if kind == "skipped" and done:
                 found.append(f"row {id!r} was answered before, with no undo in between")
+            if len(said) > 1 and id not in self.settled:
+                label = said.get(actor, label)
             if kind in ("corrected", "undone") and (not done or label != body.get("was")):
                 found.append(f"row {id!r} is {label!r}, not {body.get('was')!r}")
         return found
@@ -106,7 +170,7 @@ def replay(folder: Path) -> Replay:
 
 def _replayed(connection: Any, events: str, settings: str, campaign: str) -> Replay:
     said = _plain(connection.execute(settings, (campaign,)).fetchone()["settings"])
-    found = Replay(said["budget"])
+    found = Replay(said["budget"], pool_rows=said.get("pool_rows"))
     numbers = []
     for row in connection.execute(events, (campaign,)):
         event = dict(row)
@@ -116,6 +180,10 @@ def _replayed(connection: Any, events: str, settings: str, campaign: str) -> Rep
     if numbers != list(range(1, len(numbers) + 1)):
         found.faults.append("the events are not numbered 1, 2, 3 and so on")
     return found
+
+
+def _share(id: str) -> float:
+    return int(hashlib.sha256(f"two people: {id}".encode()).hexdigest()[:16], 16) / 2**64
 
 
 def _plain(value: Any) -> Any:

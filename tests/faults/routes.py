@@ -38,7 +38,7 @@ class Page:
         self.ids = [row.id for row in campaign.ask(30, by="ada")]
         self.bearer = (b"authorization", b"Bearer " + campaign.invite("ada").encode())
         campaign.invite("bob")
-        code = {"code": self.app.state.access.admin_code()}
+        code = {"code": self.app.state.access.admins.code()}
         _, headers, _ = self.ask(("POST", "/api/enter", b"", [(b"content-type", b"application/json")], dumped(code)))
         self.cookie = (b"cookie", headers[b"set-cookie"].partition(b";")[0])
         _, _, page = self.ask(("GET", "/progress", b"", [self.cookie], b""))

@@ -86,3 +86,24 @@ def test_what_is_wrong(tmp_path: Path, events: list[Any], fault: str) -> None:
 def test_a_lease_that_ran_out_is_free(tmp_path: Path) -> None:
     events = [planned(1, 0), leased("ann", "r0"), leased("bob", "r0")]
     assert replay(write(tmp_path, events, minutes=45)).faults == []
+
+
+def test_a_pool_that_grew(tmp_path: Path) -> None:
+    """Rounds ask for rows that are in the pool by then, and each batch of rows says after how many rounds it came."""
+    extended = ("extended", "", {"rows": 2, "after": 1, "sha256": "", "file": "pool-2.parquet"})
+    folders = [tmp_path / name for name in ("right", "early", "count")]
+    events = [
+        [planned(1, 0), extended, planned(2, 4)],
+        [planned(1, 4), extended],
+        [planned(1, 0), planned(2, 1), extended],
+    ]
+    found = []
+    for folder, happened in zip(folders, events, strict=True):
+        folder.mkdir()
+        write(folder, happened)
+        with closing(sqlite3.connect(folder / "ledger.sqlite")) as connection, connection:
+            connection.execute('UPDATE campaigns SET settings = \'{"budget": 3, "pool_rows": 4}\'')
+        found.append(replay(folder))
+    assert found[0].faults == [] and found[0].pool_rows == 6
+    assert "at no place of the pool" in found[1].faults[0]
+    assert "after 1 rounds, and there are 2" in found[2].faults[0]

@@ -34,7 +34,7 @@ def test_a_script_labels_with_its_token(page: Page, client: Callable[..., httpx.
         tell(ada, seen[-1], "yes").raise_for_status()
         work = rows(ada)
     assert len(seen) == len(set(seen)) == 12 == page.campaign.state.spent
-    assert work["left"] == {"budget": 0, "round": 0, "mine": 12}
+    assert work["left"] == {"budget": 0, "total": 12, "round": 0, "mine": 12}
 
 
 def test_asking_again_gives_the_same_rows_and_others_get_others(client: Callable[..., httpx.Client]) -> None:
@@ -82,6 +82,12 @@ def test_answers_that_contradict_are_refused_together(page: Page, client: Callab
     refused = ada.post("/api/tell", json={"answers": answers})
     assert refused.status_code == 409 and len(refused.json()["problems"]) == 2
     assert page.campaign.state.spent == 1
+    own = tell(ada, first, "no").json()["detail"]
+    assert own == f"row {first!r} already has your other answer, 'yes'. To change it, open History."
+    tell(ada, second, None).raise_for_status()
+    assert (
+        tell(ada, second, "yes").json()["detail"] == f"row {second!r} was skipped by you. To change it, open History."
+    )
     assert tell(ada, second, "maybe").status_code == 409
 
 
@@ -130,6 +136,40 @@ def test_the_administrators_link_works_once(page: Page, client: Callable[..., ht
     grace = client(link=link)
     assert grace.get("/api/status").json()["budget"] == 12 and grace.get("/progress").status_code == 200
     assert client().post("/api/enter", json={"code": link.partition("#")[2]}).status_code == 401
+
+
+def test_a_link_that_opens_nothing_says_why_if_it_was_ever_made(
+    page: Page, client: Callable[..., httpx.Client]
+) -> None:
+    def said(code: str) -> str:
+        answer = client().post("/api/enter", json={"code": code})
+        assert answer.status_code == 401
+        return str(answer.json()["detail"])
+
+    admin, first = page.link().partition("#")[2], page.campaign.invite("ada")
+    client().post("/api/enter", json={"code": admin}).raise_for_status()
+    assert said(admin).startswith("This link was used already, and it works only once.")
+    second = page.campaign.invite("ada")
+    assert said(first).startswith("Your link was replaced by a newer one.")
+    page.campaign.revoke("ada")
+    revoked = "Your link was revoked. Ask the person who runs the campaign for a new one."
+    assert said(first) == said(second) == revoked
+    script = client()
+    script.headers["Authorization"] = f"Bearer {second}"
+    assert script.post("/api/ask", json={}).json()["detail"] == revoked
+    for code in ("x", "0" * 43, second[:-1]):
+        assert said(code).startswith("This link is not known here. Check that you copied all of it.")
+
+
+def test_leaving_ends_an_administrators_session(page: Page, client: Callable[..., httpx.Client]) -> None:
+    grace, thief = client(link=page.link()), client()
+    thief.cookies.update(grace.cookies)
+    assert thief.get("/api/status").status_code == 200
+    assert grace.post("/api/leave", headers={"X-CSRF-Token": "0" * 64}).status_code == 401
+    assert grace.post("/api/leave", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert grace.post("/api/leave").status_code == 204
+    assert thief.get("/api/status").status_code == 401
+    assert client().post("/api/leave").status_code == 401
 
 
 def test_inviting_and_revoking(page: Page, client: Callable[..., httpx.Client]) -> None:

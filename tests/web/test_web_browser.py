@@ -202,17 +202,49 @@ def test_phone_width(page: Page, visit: Callable[..., Tab]) -> None:
     assert grace.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_keyboard_alone_reaches_everything(visit: Callable[..., Tab]) -> None:
+def test_keyboard_alone_reaches_everything(page: Page, visit: Callable[..., Tab]) -> None:
     ada = visit("ada")
     first = row(ada)
-    expect(ada.locator("#row")).to_have_attribute("aria-live", "polite")
-    ada.keyboard.press("Tab")
     focused = ada.locator(":focus-visible")
+    for text in ("Label", "History", "Sign out", "Comment"):
+        ada.keyboard.press("Tab")
+        expect(focused).to_have_text(text)
+    ada.keyboard.press("Enter")
+    expect(ada.get_by_label("Comment on this row")).to_be_focused()
+    press(ada, "s")  # typed, not a key of an answer
+    ada.keyboard.press("Enter")
+    expect(ada.get_by_role("alert")).to_contain_text("Your comment is kept.")
+    expect(ada.locator(":focus")).to_have_text("Comment")
+    assert [one.text for one in page.campaign.refresh().comments[first]] == ["s"]
+    ada.keyboard.press("Tab")
+    expect(focused).to_have_id("shortcuts")
+    ada.keyboard.press("Tab")
     expect(focused).to_have_text("yes 1")
     assert focused.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
     press(ada, "Enter")
     expect(ada.locator("#identity")).not_to_contain_text(first)
     expect(ada.locator(":focus")).to_have_text("yes 1")
+    settle(ada)
+    undo = ada.get_by_role("button", name="Undo")
+    undo.focus()
+    ada.keyboard.press("Enter")
+    expect(ada.locator("#identity")).to_contain_text(first)
+    expect(undo).to_be_disabled()  # nothing is left to take back
+    expect(undo).to_be_focused()
+
+
+def test_a_comment_goes_to_the_row_it_is_about(page: Page, visit: Callable[..., Tab]) -> None:
+    ada = visit("ada")
+    first = row(ada)
+    ada.locator("#note summary").click()
+    ada.get_by_label("Comment on this row").fill("the debts look odd")
+    ada.wait_for_timeout(220)
+    ada.get_by_role("button", name="yes").click()  # without adding it first
+    expect(ada.locator("#identity")).not_to_contain_text(first)
+    expect(ada.get_by_label("Comment on this row")).to_be_hidden()
+    settle(ada)
+    said = page.campaign.refresh().comments
+    assert {id: [one.text for one in given] for id, given in said.items()} == {first: ["the debts look odd"]}
 
 
 def test_nothing_in_the_data_becomes_markup(visit: Callable[..., Tab]) -> None:
@@ -225,7 +257,6 @@ def test_progress_updates_by_itself(page: Page, visit: Callable[..., Tab]) -> No
     grace = visit(None)
     expect(grace.locator("#spent")).to_have_text("0 of 12")
     expect(grace.locator("#error-more")).to_have_text("Estimated from the log alone")
-    expect(grace.locator("#ahead")).to_be_hidden()
     words = grace.locator("#words p")
     expect(words).to_have_count(3, timeout=15_000)
     expect(words.nth(0)).to_have_text(re.compile("^Always saying “.*” would be wrong on .* It flags "))
@@ -242,13 +273,17 @@ def test_progress_updates_by_itself(page: Page, visit: Callable[..., Tab]) -> No
     expect(grace.locator("#people tbody tr")).to_contain_text("eve")
     told = re.compile("^Error on everyone after 12 labels: ")
     expect(grace.locator("#chart svg")).to_have_attribute("aria-label", told, timeout=15_000)
-    expect(grace.locator("#ahead")).to_contain_text("expected to lower the error by", timeout=15_000)
+    expect(grace.locator("#next-labels")).to_contain_text("lower the error by about", timeout=15_000)
     expect(words.nth(1)).to_have_text(re.compile("^The drawn labels say .*, the log says "))
     grace.on("dialog", lambda dialog: dialog.accept())
     grace.get_by_role("button", name="Revoke the link of eve").click()
     expect(grace.get_by_role("button", name="Revoke")).to_have_count(0)
     eve.reload()
-    expect(eve.locator("h1")).to_have_text("Open your link")
+    expect(eve.locator("h1")).to_have_text("You are signed out")
+    revoked = "Your link was revoked. Ask the person who runs the campaign for a new one."
+    expect(eve.locator("#text")).to_have_text(revoked)
+    eve.goto(link)
+    expect(eve.locator("#text")).to_have_text(revoked)
 
 
 def test_the_form_knows_the_rule_for_names(visit: Callable[..., Tab]) -> None:
@@ -262,18 +297,21 @@ def test_the_form_knows_the_rule_for_names(visit: Callable[..., Tab]) -> None:
 
 def test_a_used_link_says_so(page: Page, browser: Browser) -> None:
     link = page.link()
-    for expected in ("Progress", "This link no longer works"):
+    for expected in ("Progress", "This link does not work"):
         with contextlib.closing(browser.new_context()) as context:
             tab = context.new_page()
             tab.goto(link)
             expect(tab.locator("h1")).to_have_text(expected)
+            if expected != "Progress":
+                expect(tab.locator("#text")).to_contain_text("This link was used already, and it works only once.")
 
 
 def test_another_link_in_the_tab_of_a_dead_one(page: Page, browser: Browser) -> None:
     with contextlib.closing(browser.new_context()) as context:
         tab = context.new_page()
         tab.goto(f"{page.address}/enter#dead")
-        expect(tab.locator("h1")).to_have_text("This link no longer works")
+        expect(tab.locator("h1")).to_have_text("This link does not work")
+        expect(tab.locator("#text")).to_contain_text("This link is not known here. Check that you copied all of it.")
         tab.goto(page.link("ada"))
         tab.wait_for_url(f"{page.address}/label")
 
@@ -287,6 +325,8 @@ def test_a_pool_at_its_end_is_not_called_answered(browser: Browser, tmp_path: Pa
             "No row is left to label. 1 of 12 labels were given. You can close this page."
         )
         grace.goto(page.link())
+        expect(grace.locator("#text")).to_have_text("You are signed in as ada in this browser. This link is for grace.")
+        grace.get_by_role("button", name="Go on as grace").click()
         expect(grace.locator("#held-more")).to_have_text("no row is left to label")
 
 

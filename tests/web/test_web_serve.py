@@ -89,7 +89,7 @@ def test_serve_refuses_what_it_cannot_listen_on(tmp_path: Path) -> None:
             with pytest.raises(InputError, match=r"port"):
                 serve(folder, host=host, port=port, annotators=[], ready=print)
     with pytest.raises(InputError, match="no campaign"):
-        serve(tmp_path / "nothing", host="127.0.0.1", port=0, annotators=[], ready=print)
+        serve(tmp_path / "no" / "such", host="127.0.0.1", port=0, annotators=[], ready=print)
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,17 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from unskew.campaigns.conduct import Conduct
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger.chain import Head
-from unskew.campaigns.ledger.events import Invited, Revoked, Undone
-from unskew.campaigns.ledger.live import Live, Transaction
-from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
+from unskew.campaigns.ledger.events import Undone
+from unskew.campaigns.ledger.live import Transaction
+from unskew.campaigns.ledger.people import checked_name
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.ledger.state import Row, State
-from unskew.campaigns.ledger.status import Status, as_html, room, status_of
+from unskew.campaigns.ledger.state import Row
+from unskew.campaigns.ledger.status import as_html
 from unskew.campaigns.ledger.store import Ledger, ledger_of, utc_now
 from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of, to_undo
-from unskew.errors import InputError
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import EQUAL, Costs
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that f
     from unskew.pools.scanning import Progress
 
 
-class Campaign:
+class Campaign(Conduct):
     """A log, a pool, a budget, and a ledger of who was asked for which label and what they answered.
 
     Make one with `create`, and come back to it with `open`. Several threads may share one object, and several
@@ -62,9 +61,8 @@ class Campaign:
     """
 
     def __init__(self, folder: Folder, ledger: Ledger, campaign: str, settings: Settings) -> None:
-        self.folder, self.ledger, self.id, self.settings = folder, ledger, campaign, settings
-        self._live = Live(ledger, campaign, settings.budget, Head(folder.head))
-        self._rounds = Rounds(folder, settings, ledger, self._live)
+        super().__init__(folder, ledger, campaign, settings)
+        self._rounds = Rounds(folder, ledger, self._live)
 
     @classmethod
     def create(
@@ -78,7 +76,7 @@ class Campaign:
         id: str | None = None,
         policy: str | None = None,
         pool_labels: str = "known",
-        overlap: str = "refuse",
+        same_ids: str = "refuse",
         budget: int = 500,
         method: str = "Unskew",
         model: Any = None,
@@ -109,7 +107,7 @@ class Campaign:
         label, propensity, id : str
             Columns. `label` and `propensity` are in the log; without `propensity`, they are estimated. `id` is in the
             pool, and so may propensities be: the log's decision, had the row been in the log. They are used in weights.
-        policy, pool_labels, overlap : str
+        policy, pool_labels, same_ids : str
             The log's column of who decided, for propensities within each; what becomes of labels in the pool, and of
             ids in both tables (`tables.pool_labels`).
         budget, drawn : int, float
@@ -143,7 +141,7 @@ class Campaign:
             Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
             model=model, drawn=drawn, aim=Aim(costs, recall), store=store, lease=lease, seed=seed, look=look, hash=hash,
             classes=None if classes is None else list(classes), types=types, policy=policy, pool_labels=pool_labels,
-            overlap=overlap, progress=progress, costing=costing,
+            same_ids=same_ids, progress=progress, costing=costing,
         )  # fmt: skip
         return cls.open(dir, now=now)
 
@@ -174,24 +172,6 @@ class Campaign:
         self.close()
 
     @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return self.folder.path.resolve().name
-
-    @property
-    def state(self) -> State:
-        """What the ledger says now."""
-        return self.refresh()
-
-    def refresh(self) -> State:
-        """Apply the events that others have written since."""
-        return self._live.refresh()
-
-    def room(self, state: State) -> int:
-        """The number of rows that may still be planned: as many as both the budget and the pool allow."""
-        return room(state, self.settings)
-
-    @property
     def log_frame(self) -> "pl.DataFrame":
         """The log as it was read."""
         return self._rounds.fitting.log_frame
@@ -214,12 +194,16 @@ class Campaign:
         """Refuse a pool's file whose bytes are not those at `create`, with `hash`. Returns the number of files."""
         return self._rounds.fitting.check_hashes(progress)
 
-    def row(self, id: str) -> Row:
-        """A row that was asked for."""
-        found = self.refresh().rows.get(id)
-        if found is None:
-            raise InputError(f"row {id!r} was never asked for. Check the id.")
-        return found
+    def extend(self, pool: Any, *, by: str = "", progress: "Progress | None" = None) -> int:
+        """Give the pool new rows, without labels, as a path or frame (`campaigns.extending`). Returns their number.
+
+        Rounds that are planned from now on ask for old and new rows. The new ones are a stratum of their own, which
+        only these rounds measure. Until a row that they draw is answered, estimates rest on the log, or there are none.
+        """
+        from unskew.campaigns.extending import extend
+
+        self.ledger.check_writable()
+        return extend(self.folder, self._live, *self._rounds.now(), pool, by=by, progress=progress)
 
     # Asking
 
@@ -292,8 +276,10 @@ class Campaign:
             state = write.state
             row = to_undo(state, by, id)
             if row is not None and row.id == state.undoable(by):
-                write.append(Undone(row.id, row.label, self.ledger.now() + self._rounds.lease), by=by)
-                row = state.rows[row.id]
+                own = row.said(by)
+                was = row.label if own is None else own.label
+                write.append(Undone(row.id, was, self.ledger.now() + self._rounds.lease), by=by)
+                row = state.asked_of(by, row.id)
             return row
 
     def _take_in(self, write: Transaction, lines: Sequence[Line | Unread], by: str, **how: bool) -> Told:
@@ -307,15 +293,18 @@ class Campaign:
 
     def digest(self) -> str:
         """A name for the model after all answers so far. It is the same wherever the model is fitted."""
-        return self._rounds.fitting.digest(self._rounds.snapshot()[0])
+        fitting, asked = self._rounds.now()
+        return fitting.digest(asked.answered)
 
     def method(self) -> "Method":
         """The method after all answers so far."""
-        return self._rounds.fitting.method(self._rounds.snapshot()[0])
+        fitting, asked = self._rounds.now()
+        return fitting.method(asked.answered)
 
     def model(self) -> "Pipeline":
         """A fitted scikit-learn pipeline: it takes a frame with the pool's columns and returns classes."""
-        return self._rounds.fitting.pipeline(self._rounds.snapshot()[0])
+        fitting, asked = self._rounds.now()
+        return fitting.pipeline(asked.answered)
 
     def predict(self, rows: "Path | str | pl.DataFrame | Any") -> "pl.DataFrame":
         """The class of every row, and the probability of the positive class; `rows` are as the pool in `create`."""
@@ -353,55 +342,32 @@ class Campaign:
         """All that can be said about the model after the answers so far: measures, groups, labels for a width."""
         from unskew.campaigns.measuring import Measuring
 
-        return Measuring(self._rounds.fitting, self._rounds.snapshot())
+        return Measuring(*self._rounds.now())
+
+    def doubts(self) -> dict[str, float]:
+        """By row, the chance that its label is wrong, as far as the model can say without having seen it."""
+        return self.measuring().doubts()
 
     def importance(self) -> "Importance | None":
         """How much each column matters to the model; None while labels are too few (`learning.drivers`)."""
         from unskew.campaigns.learning.drivers import importance
 
-        return importance(self._rounds.fitting, self._rounds.snapshot())
+        return importance(*self._rounds.now())
 
     def why(self, id: str) -> "Why":
         """What the model says of a row of the pool, and what each column does to it (`learning.one_row`)."""
         from unskew.campaigns.learning.one_row import why
 
-        return why(self._rounds.fitting, self._rounds.snapshot(), id)
+        return why(*self._rounds.now(), id)
 
     def everyone(self) -> "Everyone | ManyEveryone":
         """Every row of log and pool as the model judges it, and how the labels came about; estimates rest on this."""
-        return self._rounds.fitting.everyone(self._rounds.snapshot())
+        fitting, asked = self._rounds.now()
+        return fitting.everyone(asked)
 
     def history(self) -> "list[tuple[int, PopulationEstimate]]":
         """The number of labels and the error estimated from them: from the log alone, then as each round closed."""
         return sorted(self.refresh().errors.items())
-
-    # People
-
-    def status(self) -> Status:
-        """Where the campaign stands."""
-        with self._live.lock:
-            return status_of(self.refresh(), self.settings, self.ledger.now())
-
-    def invite(self, name: str, role: str = "annotator") -> str:
-        """A new token for somebody, which replaces any earlier one. It is not stored: hand it over now."""
-        token = new_token()
-        with self._live.writing() as write:
-            write.append(Invited(checked_name(name), checked_role(role), token_hash(token)))
-        return token
-
-    def who(self, token: str) -> tuple[str, str] | None:
-        """Name and role of the token's owner."""
-        with self._live.lock:
-            person = holder(self.refresh(), token)
-        return None if person is None else (person.name, person.role)
-
-    def revoke(self, name: str) -> None:
-        """Make somebody's token worthless. Their answers stay."""
-        with self._live.writing() as write:
-            people = write.state.people
-            if name not in people:
-                raise InputError(f"nobody named {name!r} was invited. Invited: {', '.join(people) or 'nobody'}.")
-            write.append(Revoked(name))
 
     def _repr_html_(self) -> str:
         return as_html(self.name, self.status())

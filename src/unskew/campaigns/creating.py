@@ -62,7 +62,7 @@ def create(
     types: Mapping[str, str] | None = None,
     policy: str | None = None,
     pool_labels: str = "known",
-    overlap: str = "refuse",
+    same_ids: str = "refuse",
     progress: Progress | None = None,
     costing: Callable[[Cost], None] | None = None,
 ) -> None:
@@ -83,7 +83,7 @@ def create(
     if id in PREDICTED:
         raise InputError(f"ids may not be in a column {id!r}: predictions have one of that name. Rename it.")
     tables = gather(
-        log, pool, label, propensity, id, policy=policy, classes=classes, pool_labels=pool_labels, overlap=overlap,
+        log, pool, label, propensity, id, policy=policy, classes=classes, pool_labels=pool_labels, same_ids=same_ids,
         types=types, progress=progress,
     )  # fmt: skip
     read, files, pool_frame = tables.log, tables.files, tables.pool

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unskew.errors import InputError, StoreError
-from unskew.writing import put, unwritable
+from unskew.writing import LATER, put, unwritable
 
 LAYOUT = 1
 PATIENCE = 20.0
@@ -33,6 +33,10 @@ class Folder:
         self.head = self.path / "ledger.head"
         self.unfinished = self.path / ".unfinished"
 
+    def part(self, number: int, *, listed: bool) -> Path:
+        """The file with the rows that came to the pool as its part of this number, or with the list of their files."""
+        return self.path / (f"pool-{number}.files.json" if listed else f"pool-{number}.parquet")
+
     def check_free(self) -> None:
         """Refuse a folder in which a new campaign would replace something."""
         if self.marker.exists():
@@ -40,7 +44,8 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file. Name a folder.")
         if not self.unfinished.exists():
-            for path in (self.log, self.pool, self.pool_files, self.ledger, self.head):
+            later = (path for path in self.path.glob("pool-*") if LATER.fullmatch(path.name))
+            for path in (self.log, self.pool, self.pool_files, self.ledger, self.head, *later):
                 if path.exists():
                     raise InputError(f"{path} exists, and a campaign would replace it. Choose another folder.")
 
@@ -74,6 +79,16 @@ class Folder:
                 self.unfinished.unlink(missing_ok=True)
                 _remove(made)
                 raise
+
+    def abandon(self) -> None:
+        """Remove what a killed process left of a campaign that it was making. One that is being made stays."""
+        if self.marker.exists():
+            return
+        with suppress(OSError), open(self.unfinished) as mark:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._clear()
+            self.unfinished.unlink()
+        _remove([self.path])
 
     def _clear(self) -> None:
         """Remove all files of a campaign, and files that were half written."""

@@ -78,6 +78,19 @@ class Measuring:
             raise unknown("class", name, classes)
         return classes.index(found)
 
+    def doubts(self) -> dict[str, float]:
+        """By row, the chance that its label is wrong, as far as the model can say without having seen it.
+
+        The model must have learned something: with fewer than two classes among the labels there are none.
+        """
+        answered = self.asked.answered
+        method = self.fitting.method(answered)
+        if not answered or not method.knows_labels:
+            return {}
+        places = np.array([row.place for row in answered], dtype=np.int64)
+        found = self.fitting.everyone(self.asked).doubts(method.log_.m + method.held().at(places))
+        return {row.id: float(chance) for row, chance in zip(answered, found, strict=True)}
+
     def classes(self) -> dict[str, ClassEstimate]:
         """What is known of each class, if there are more than two; else nothing."""
         everyone = self.fitting.everyone(self.asked)

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger.events import Closed, Leased, Planned
+from unskew.campaigns.ledger.events import Closed, Extended, Leased, Planned
 from unskew.campaigns.ledger.live import Live, Transaction
 from unskew.campaigns.ledger.people import checked_name
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.ledger.state import Row, RowStatus, Snapshot, State
+from unskew.campaigns.ledger.state import SKIPS, Row, RowStatus, Snapshot, State
 from unskew.campaigns.ledger.status import room
 from unskew.campaigns.ledger.store import Ledger
 from unskew.errors import InputError, StoreError
@@ -26,23 +25,38 @@ Fit = Callable[[list[Row]], list[Row]]
 class Rounds:
     """The part of `Campaign` that deals with rounds; its methods are described there."""
 
-    def __init__(self, folder: Folder, settings: Settings, ledger: Ledger, live: Live) -> None:
-        self.folder, self.settings, self.ledger, self.live = folder, settings, ledger, live
-        self.lease = timedelta(seconds=settings.lease_seconds)
+    def __init__(self, folder: Folder, ledger: Ledger, live: Live) -> None:
+        self.folder, self.ledger, self.live = folder, ledger, live
+        self.lease = timedelta(seconds=live.began.lease_seconds)
         self.progress: Callable[[int, int], None] = lambda done, total: None
+        self._fitting: Fitting | None = None
 
-    @cached_property
+    @property
+    def settings(self) -> Settings:
+        return self.live.settings
+
+    @property
     def fitting(self) -> "Fitting":
+        """What is fitted, with the pool as it is now."""
+        return self.now()[0]
+
+    def now(self) -> "tuple[Fitting, Snapshot]":
+        """What is fitted, and what was asked and answered, with the same pool."""
         from unskew.campaigns.learning.fitting import Fitting  # scikit-learn takes seconds to import
 
-        return Fitting(self.folder, self.settings, lambda done, total: self.progress(done, total))
+        with self.live.lock:
+            asked = self.snapshot()
+            settings = self.live.began.with_parts(asked.parts)
+            if self._fitting is None or self._fitting.settings != settings:
+                self._fitting = Fitting(self.folder, settings, lambda done, total: self.progress(done, total))
+            return self._fitting, asked
 
     def snapshot(self) -> Snapshot:
         """What was asked and answered, as it is now."""
         with self.live.lock:
             state = self.live.refresh()
             rows, spreads = list(state.rows.values()), [batch.spread for batch in state.batches]
-        return Snapshot([row for row in rows if row.status == RowStatus.ANSWERED], rows, spreads)
+            return Snapshot([row for row in rows if row.status == RowStatus.ANSWERED], rows, spreads, state.parts)
 
     def ask(self, n: int, by: str) -> list[Row]:
         # One transaction hands out, and nobody waits for the planning lock while enough rows are there.
@@ -54,7 +68,7 @@ class Rounds:
                     k = self._missing(n, by)  # somebody may have planned while we waited for the lock
                     plan = self._draft(k) if k else None
                     with self.live.writing() as write:
-                        recorded = plan is not None and self._record(write, plan)
+                        recorded = plan is not None and self._record(write, *plan)
                         given, missing = self.give(write, n, by)
                         if recorded and not given:  # it would go on like this for ever
                             raise StoreError("a round was planned and has no row. Restore the ledger from a copy.")
@@ -69,17 +83,20 @@ class Rounds:
         """Lease up to n rows. The rows, and the number of rows that should be planned to get to n."""
         _check(n, by)
         now, state = self.ledger.now(), write.state
-        ids = [row.id for row in fit(state.available(by, now)[:n])]
-        stale = [id for id in ids if not self._fresh(state.rows[id], by, now)]
+        rows = fit(state.available(by, now)[:n])
+        stale = [row.id for row in rows if not self._fresh(row, by, now)]
         if stale:
             write.append(Leased(tuple(stale), now + self.lease), by=by)
-        return [state.rows[id] for id in ids], min(n - len(ids), room(state, self.settings))
+        missing = 0 if state.barred(by) else min(n - len(rows), room(state, self.settings))
+        return [state.asked_of(by, row.id) for row in rows], missing
 
     def _missing(self, n: int, by: str) -> int:
         """The number of rows that should be planned before `by` can have n."""
         _check(n, by)
         with self.live.lock:
             state = self.live.refresh()
+            if (why := state.barred(by)) is not None:
+                raise InputError(_BARRED[why].format(name=by))
             available = len(state.available(by, self.ledger.now()))
             return max(0, min(n - available, room(state, self.settings)))
 
@@ -96,7 +113,7 @@ class Rounds:
                 return False
             plan = self._draft(missing)
             with self.live.writing() as write:
-                return self._record(write, plan)
+                return self._record(write, *plan)
 
     def close_due(self) -> int:
         while not self.ledger.read_only:
@@ -105,36 +122,50 @@ class Rounds:
                 due, errors = [batch.number for batch in state.due(self.ledger.now())], state.errors
                 if not due:
                     return 0
-                now_asked = self.snapshot()
+                fitting, now_asked = self.now()
                 answered, rows = now_asked.answered, now_asked.rows
-            (error, others), prospect = self.fitting.estimates(now_asked), self.fitting.prospect(answered)
+            (error, others), prospect = fitting.estimates(now_asked), fitting.prospect(answered)
             labels = {row.id: row.label for row in rows if row.round in due}
             with self.live.writing() as write:
                 now: State = write.state
-                # If somebody else closed a round meanwhile, perhaps with more labels, or an answer came late, the
-                # estimate is out of date and has to be made again.
-                if now.errors == errors and all(now.rows[id].label == label for id, label in labels.items()):
+                # If somebody else closed a round meanwhile, perhaps with more labels, or an answer came late, or the
+                # pool got new rows, the estimate is out of date and has to be made again.
+                same = now.errors == errors and now.parts == now_asked.parts
+                if same and all(now.rows[id].label == label for id, label in labels.items()):
                     closing = [number for number in due if now.batches[number - 1].closed is None]
                     write.append(*(Closed(number, len(answered), error, prospect, others) for number in closing))
                     return len(closing)
         return 0
 
-    def _draft(self, k: int) -> Planned:
-        """The next round, of k rows, chosen and drawn outside of any transaction."""
-        with self.live.lock:
-            asked = self.snapshot()
+    def _draft(self, k: int) -> tuple[Planned, tuple[Extended, ...]]:
+        """The next round, of k rows, chosen and drawn outside of any transaction; and what the pool had got by then."""
+        fitting, asked = self.now()
         number = len(asked.spreads) + 1
-        plan = self.fitting.plan(asked.answered, [row.place for row in asked.rows], number, k)
-        return Planned(number, tuple(plan.rows), plan.rest, plan.model, plan.spread)
+        plan = fitting.plan(asked.answered, [row.place for row in asked.rows], number, k)
+        return Planned(number, tuple(plan.rows), plan.rest, plan.model, plan.spread), asked.parts
 
-    def _record(self, write: Transaction, plan: Planned) -> bool:
-        """Write the round to the ledger, unless somebody else planned one meanwhile: then that one counts."""
+    def _record(self, write: Transaction, plan: Planned, parts: tuple[Extended, ...]) -> bool:
+        """Write the round to the ledger, unless somebody else planned one meanwhile: then that one counts.
+
+        Neither does a round count that could not ask for rows which have come to the pool meanwhile.
+        """
         if not plan.rows:
             raise StoreError("no row of the pool can be picked. Restore the ledger from a copy.")
+        if parts != write.state.parts:
+            return False
         if len(write.state.batches) + 1 != plan.round or len(plan.rows) > room(write.state, self.settings):
             return False
         write.append(plan)
         return True
+
+
+_BARRED = {
+    "ended": "the campaign has ended, so no row is handed out. Reopen it with `unskew reopen DIR`.",
+    "paused": "{name} is paused and gets no rows. Let them go on with `unskew people DIR --resume {name}`.",
+    "skips": "{name} skipped the last "
+    f"{SKIPS} rows in a row"
+    ", so the next ones go to others. Let them go on with `unskew people DIR --resume {name}`.",
+}
 
 
 def _check(n: Any, by: str) -> None:

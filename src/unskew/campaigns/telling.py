@@ -6,7 +6,7 @@ from datetime import datetime
 from numbers import Integral, Real
 from typing import Any
 
-from unskew.campaigns.ledger.events import Answered, Corrected, Event, Skipped
+from unskew.campaigns.ledger.events import Answered, Corrected, Event, Seconded, Skipped
 from unskew.campaigns.ledger.state import Row, RowStatus, State
 from unskew.campaigns.tables.labels import canonical
 from unskew.errors import InputError, UnskewError
@@ -152,26 +152,36 @@ def judge(
             problems.append((line, told))
         elif id in first:
             repeated += 1
+        elif _wanted_of(state, row, actor):
+            events.append(Seconded(id, label))
+        elif not force_correct and _said_so(row, label, actor, only_given=only_given):
+            repeated += 1
         elif only_given and _taken(row, label, actor, places):
             problems.append((line, f"row {written!r} was answered meanwhile. Go on with the next."))
-        elif _says(row, label) or (label is None and _held_by_another(row, actor, now)):
+        elif (_says(row, label) and not _of_several(row, actor)) or (
+            label is None and _held_by_another(row, actor, now)
+        ):
             repeated += 1
         elif row.done and not (force_correct or _skipped_by_another(row, actor)):
             conflicts = True
-            problems.append((line, f"row {id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}."))
+            told = f"row {id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}."
+            problems.append((line, _to_the_person(row, actor) if only_given else told))
         elif row.status == RowStatus.SKIPPED and places < 1:
             problems.append((line, f"row {id!r} was skipped and its place in the budget is taken. Leave it out."))
         else:
             places += (label is None) - (row.status == RowStatus.SKIPPED)
             if row.done and force_correct:
-                events.append(Corrected(id, label, was=row.label))
+                own = row.said(actor) if _of_several(row, actor) else None
+                events.append(Corrected(id, label, was=row.label if own is None else own.label))
             else:
                 events.append(Skipped(id) if label is None else Answered(id, label))
         first.setdefault(id, (line, label))
     if problems:
         raise Rejected(sorted(problems, key=lambda problem: problem[0] or 0), conflicts=conflicts)
     kinds = [type(event) for event in events]
-    return events, Told(kinds.count(Answered), kinds.count(Skipped), kinds.count(Corrected), repeated)
+    passed = sum(isinstance(event, Seconded) and event.label is None for event in events)
+    answered, skipped = kinds.count(Answered) + kinds.count(Seconded) - passed, kinds.count(Skipped) + passed
+    return events, Told(answered, skipped, kinds.count(Corrected), repeated)
 
 
 def _either(classes: Sequence[str]) -> str:
@@ -186,10 +196,26 @@ def _says(row: Row, label: str | None) -> bool:
     return row.status == (RowStatus.SKIPPED if label is None else RowStatus.ANSWERED) and row.label == label
 
 
+def _wanted_of(state: State, row: Row, actor: str) -> bool:
+    """Whether one more opinion of the row is wanted, and the actor was asked for it."""
+    return row.id in state.again and row.said(actor) is None and row.id in state.given.get(actor, ())
+
+
+def _of_several(row: Row, actor: str) -> bool:
+    """Whether the actor is one of several people who said something of the row, and nobody has settled it."""
+    return len(row.opinions) > 1 and not row.settled and row.said(actor) is not None
+
+
+def _said_so(row: Row, label: str | None, actor: str, *, only_given: bool) -> bool:
+    """Whether the actor repeats their own answer, though another counts: one of several people's, or on the page."""
+    own = row.said(actor)
+    return row.done and own is not None and own.label == label and (only_given or _of_several(row, actor))
+
+
 def _taken(row: Row, label: str | None, actor: str, places: int) -> bool:
     """Whether somebody else finished the row. A skip of theirs leaves room for a label, if the budget has a place."""
     skipped = row.status == RowStatus.SKIPPED and (label is None or places > 0)
-    return row.done and row.by != actor and not skipped
+    return row.done and row.said(actor) is None and row.by != actor and not skipped
 
 
 def _held_by_another(row: Row, actor: str, now: datetime) -> bool:
@@ -198,6 +224,15 @@ def _held_by_another(row: Row, actor: str, now: datetime) -> bool:
 
 def _skipped_by_another(row: Row, actor: str) -> bool:
     return row.status == RowStatus.SKIPPED and row.by != actor
+
+
+def _to_the_person(row: Row, actor: str) -> str:
+    """What somebody reads who answered the row otherwise before. What others said of it is not told."""
+    own = row.said(actor)
+    if own is None or row.settled:
+        return f"row {row.id!r} was settled meanwhile. Go on with the next."
+    yours = "was skipped by you" if own.label is None else f"already has your other answer, {own.label!r}"
+    return f"row {row.id!r} {yours}. To change it, open History."
 
 
 def _shown(label: str | None) -> str:
@@ -211,10 +246,12 @@ def to_undo(state: State, by: str, id: str | None) -> Row | None:
     if wanted is None:
         return None
     if wanted != last:
-        held = state.open.get(wanted)
+        held = state.open.get(wanted) or state.again.get(wanted)
         if held is not None and held.holder == by:
             return held
-        if wanted == newest:
+        if wanted == newest and state.rows[wanted].label is not None:
+            told = f"somebody else has seen row {wanted!r} since you did. Change your answer in the history instead."
+        elif wanted == newest:
             told = f"row {wanted!r} was skipped and its place in the budget is taken. Go on with the next."
         else:
             told = f"only your last answer can be taken back; {wanted!r} is not it. Answer the next row."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unskew.cli.campaign import Cluster, Overwrite, Types, engine, say_next
+from unskew.cli.campaign import Cluster, Overwrite, Types, command, engine, say_next
 from unskew.cli.progress import waiting
 from unskew.estimation.sentences import percent
 from unskew.writing import Output, page_of
@@ -42,7 +42,7 @@ def audit(
         typer.Option(metavar="PATH", help="A sample of everyone, for a log in which every row has a label."),
     ] = None,
     types: Types = None,
-    html: Annotated[Path | None, typer.Option(help="Also write the audit as a page, with a picture.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write the audit as a page, with pictures.")] = None,
     overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(min=0, help="Seeds everything random.")] = 0,
     cluster: Cluster = None,
@@ -64,8 +64,8 @@ def audit(
             types=parsed(types or []), progress=report,
         )  # fmt: skip
     name = ", ".join(Path(log).name for log in logs)
-    page = None if output is None else _write_page(found, name, output)
     step = _next(logs, pool, label, propensity, id, policy, types or [])
+    page = None if output is None else _write_page(found, name, output, command(*step))
     if as_json:
         where = None if page is None else str(page)
         print(
@@ -96,10 +96,10 @@ def _next(
     return ["start", "campaign", *given, "--pool", pool or other, *columns]
 
 
-def _write_page(found: "LogAudit", name: str, output: Output) -> Path:
+def _write_page(found: "LogAudit", name: str, output: Output, start: str) -> Path:
     from unskew.campaigns.report.audit_page import html
 
-    output.put_text(html(found, name))
+    output.put_text(html(found, name, start))
     return output.path.absolute()
 
 
@@ -128,9 +128,10 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
         f"[bold]{escape(name)}[/bold]: {found.rows:,} rows, {found.labels:,} of them labelled "
         f"({100 * found.reveal_rate:.1f} %): {of_class}."
     )
-    for warning in found.warnings:
-        console.print(Padding(f"[yellow]![/yellow] {escape(warning)}", (0, 0, 0, 2)))
-    if found.warnings:
+    for finding in found.findings:
+        console.print(Padding(f"[yellow]![/yellow] {escape(finding.says)}", (0, 0, 0, 2)))
+        console.print(Padding(f"To do: {escape(finding.remedy)}", (0, 0, 0, 4)))
+    if found.findings:
         console.print()
 
     say("[bold]1. What a model of this log is worth.[/bold]")
@@ -139,11 +140,13 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
     errors.add_row("naive model, on everyone", *_error(found.naive))
     errors.add_row("weighted model, on everyone", *_error(found.weighted))
     show(errors)
+    meant = "naive model: learns from the labels as they are. weighted model: counts each label 1/propensity times."
     if len(found.classes) == 2:
-        say(
-            "commoner: the error of always saying the commoner class. flagged: the share of rows that the model "
+        meant += (
+            " commoner: the error of always saying the commoner class. flagged: the share of rows that the model "
             f"predicts to be {escape(list(found.classes)[1])}."
         )
+    say(meant)
 
     if found.blind_spots is None:
         say("[bold]2. Blind spots[/bold]: not known. The log does not show who has no label.")
@@ -175,6 +178,10 @@ def _print(found: "LogAudit", name: str, page: Path | None) -> None:
             chances.add_row(*fact)
         chances.show_header = False
         show(chances)
+        say(
+            "effective number: as many labels drawn at random would carry as much information. "
+            + ("q0: a row's chance of a label. z: 1 if it has a label, else 0." if found.diagnostics else "")
+        )
     say("Learnt from: " + escape(", ".join(f"{column} ({kind})" for column, kind in found.columns.items())) + ".")
     if found.left_out:
         say("Left out: " + escape(", ".join(f"{column} ({why})" for column, why in found.left_out.items())) + ".")

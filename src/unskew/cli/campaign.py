@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unskew.errors import InputError
+from unskew.methods.prospect import AHEAD
 
 if TYPE_CHECKING:
     from unskew.campaigns import Status
@@ -73,9 +74,17 @@ def next_step(status: "Status", dir: Path, by: str | None = None, file: str = "r
     mine = status.annotators.get(by) if by is not None else None
     if status.leased if by is None else mine is not None and mine.holds:
         return ["tell", str(dir), file]
-    if status.available + status.left:
+    if status.available + status.left and not status.ended:
         return ["ask", str(dir), "-n", "20", "--out", "rows.csv"]
     return ["status" if status.open else "report", str(dir)]
+
+
+def after_all(status: "Status", dir: Path) -> list[str]:
+    """What to do once the model is in use: label on, with a higher budget if it is spent, or look at the report."""
+    step = next_step(status, dir)
+    if step[0] == "report" and status.unasked:
+        return ["budget", str(dir), str(status.budget + min(AHEAD, status.unasked))]
+    return step
 
 
 def as_record(found: "PopulationEstimate | None") -> dict[str, Any] | None:

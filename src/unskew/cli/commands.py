@@ -7,12 +7,17 @@ from typing import Annotated
 import typer
 
 from unskew import __version__
+from unskew.cli.answers import answers, comment, correct
 from unskew.cli.audit import audit
+from unskew.cli.columns import columns
+from unskew.cli.conduct import budget, end, guide, reopen
 from unskew.cli.curve import curve
 from unskew.cli.data import app as data
 from unskew.cli.demo import demo
 from unskew.cli.error import error
+from unskew.cli.extend import extend
 from unskew.cli.labelling import ask, tell
+from unskew.cli.people import people
 from unskew.cli.reproduce import reproduce
 from unskew.cli.results import export, predict, report, status
 from unskew.cli.serve import serve
@@ -21,7 +26,10 @@ from unskew.cli.why import why
 from unskew.errors import UnskewError
 
 app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-for command in (demo, audit, start, ask, tell, serve, status, error, report, predict, why, export, curve, reproduce):
+for command in (
+    demo, columns, audit, start, ask, tell, serve, status, error, report, predict, why, export, budget, extend, guide,
+    people, answers, correct, comment, end, reopen, curve, reproduce,
+):  # fmt: skip
     app.command()(command)
 app.add_typer(data, name="data")
 

@@ -119,7 +119,7 @@ def tell(
         counts = {**asdict(campaign.tell_lines(lines, by=actor, force_correct=force_correct)), "empty": empty}
         if not as_json:  # at once: learning from them may take a while
             print(", ".join(f"{number} {words[name]}" for name, number in counts.items() if number) or "nothing new")
-            print(f"{campaign.state.spent} of {campaign.settings.budget} labels", flush=True)
+            print(f"{campaign.state.spent} of {campaign.state.budget} labels", flush=True)
         with waiting("learning") as report:
             campaign.watch(report)
             campaign.close_due()

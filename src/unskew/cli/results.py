@@ -14,6 +14,7 @@ from unskew.cli.campaign import (
     Dir,
     Json,
     Overwrite,
+    after_all,
     as_record,
     count,
     engine,
@@ -207,6 +208,7 @@ def export(
 
     with Campaign.open(dir) as campaign, waiting("exporting"):
         done = write(campaign, dir / "export" if out is None else out, overwrite=overwrite)
+        step = after_all(campaign.status(), dir)
     if as_json:
         print_json({"files": [str(path) for path in done.files], "no_onnx": done.no_onnx})
         return
@@ -214,15 +216,17 @@ def export(
         print(path)
     if done.no_onnx:
         print(f"no model.onnx: {done.no_onnx}")
-    say_next("report", dir)
+    say_next(*step)
 
 
 def _print(found: "Status", to_come: str) -> None:
     print(f"labels      {found.spent} of {found.budget}, {found.skipped} skipped")
     for source in found.sources:
         print(f"            {source}")
+    if found.extensions:
+        print(f"pool        {found.pool}")
     print(f"rows        {found.leased} assigned, {found.available} available, {found.left} more may be asked for")
-    print(f"rounds      {found.rounds}, {found.closed} closed")
+    print(f"rounds      {found.rounds}, {found.closed} closed{'; the campaign has ended' if found.ended else ''}")
     print(f"the {'model' if found.error else 'error'}   {found.told.removeprefix('is ')}")
     for told in [*found.beside, *([to_come] if to_come else ())]:
         print(f"            {told}")
@@ -232,3 +236,8 @@ def _print(found: "Status", to_come: str) -> None:
         print(f"            {found.prospect}")
     for name, work in found.annotators.items():
         print(f"{name:<12}{work.answered} answered, {work.skipped} skipped, {work.holds} assigned")
+    two = found.two_people
+    if two.all is not None:
+        print(
+            f"two people  same label on {100 * two.all.raw:.0f} % of {two.all.rows} rows, {two.conflicts} in conflict"
+        )

@@ -15,7 +15,7 @@ OWN = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
-    dir: Annotated[Path, typer.Argument(help="The campaign's folder.")],
+    dir: Annotated[Path, typer.Argument(help="A campaign's folder, or a folder for several campaigns.")] = Path("."),
     annotator: Annotated[
         list[str] | None,
         typer.Option(metavar="<name>", help="Make a link for an annotator. Repeat it for several."),
@@ -24,9 +24,11 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free port.")] = 8000,
     as_json: Annotated[bool, typer.Option("--json", help="Print the links as JSON.")] = False,
 ) -> None:
-    """Serve the page: label row by row, watch the error fall.
+    """Serve the page: label row by row, watch the error fall. Or begin campaigns there.
 
     unskew serve loans --annotator ada --annotator bob
+
+    unskew serve campaigns
     """
     from unskew.web.server import serve as run
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.cli.campaign import Cluster, Json, Types, count, engine, next_step, print_json, say_next
+from unskew.cli.campaign import Cluster, Json, Types, count, engine, login, next_step, print_json, say_next
+from unskew.cli.conduct import arranged, guidelines_in
 from unskew.cli.progress import waiting
 from unskew.errors import InputError
 from unskew.estimation.costs import Costs
@@ -51,9 +52,14 @@ def start(
     pool_labels: Annotated[
         str, typer.Option(help="Labels in the pool: known, logged (with propensities of their own) or ignore.")
     ] = "known",
-    overlap: Annotated[
+    same_ids: Annotated[
         str, typer.Option(help="Ids in both log and pool: refuse, merge, or separate (different people).")
     ] = "refuse",
+    question: Annotated[str | None, typer.Option(help="What people are asked of each row, on the page.")] = None,
+    guidelines: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="How to decide, as a Markdown file, for the page.")
+    ] = None,
+    overlap: Annotated[float, typer.Option(help="Share of the rows that a second person sees too.")] = 0.0,
     budget: Annotated[int, typer.Option(help="The number of labels that may be bought.")] = 500,
     method: Annotated[str, typer.Option(help=f"{', '.join(POOL_METHODS)}, or your own as module:Class.")] = "Unskew",
     model: Annotated[
@@ -106,6 +112,7 @@ def start(
     unskew start bank --log north.csv --log south.csv --pool pool.csv --label repaid --id application
     """
     from unskew.campaigns import Campaign
+    from unskew.campaigns.ledger.arrangement import checked_overlap
     from unskew.campaigns.ledger.engines import holds_password
     from unskew.campaigns.tables.given_types import parsed
 
@@ -114,6 +121,8 @@ def start(
         raise InputError(f"--classes must be two names or more; got {classes!r}. Try --classes no,yes.")
     if not 0 < lease <= YEAR:
         raise InputError(f"--lease must be above 0 and at most {YEAR} minutes, a year; got {lease:g}. Try --lease 30.")
+    arrangement = {"question": question, "guidelines": guidelines and guidelines_in(guidelines), "overlap": overlap}
+    checked_overlap(overlap)
     found: list[Cost] = []
 
     def costing(cost: "Cost") -> None:
@@ -126,12 +135,13 @@ def start(
         waiting("reading the files, fitting the first model") as report,
         Campaign.create(
             dir, log=log, pool=pool, label=label, propensity=propensity, id=id, policy=policy,
-            pool_labels=pool_labels, overlap=overlap, budget=budget, method=method,
+            pool_labels=pool_labels, same_ids=same_ids, budget=budget, method=method,
             model=_recipe(model, model_parameters), drawn=drawn, costs=Costs(false_positive, false_negative),
             recall=recall, store=store, classes=names, lease=timedelta(minutes=lease), seed=seed, look=look, hash=hash,
             types=parsed(types or []), progress=report, costing=costing,
         ) as campaign,
     ):  # fmt: skip
+        arranged(campaign, arrangement, login(None) if any(arrangement.values()) else "")
         begun = {**_plain(campaign), "cost": found[0]._asdict() if found else None}
         step = next_step(campaign.status(), dir)
     if store is not None and holds_password(store):

@@ -1,7 +1,7 @@
 """The sampling design: with what chance each row was labelled, and therefore how much each label counts."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import numpy as np
 from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.estimation.counts import checked_counts, mean_of
+from unskew.estimation.strata import Part, Strata
 from unskew.rows import Bools, Floats, Ints
 
 
@@ -98,19 +99,21 @@ class StandIn(NamedTuple):
     each: float
 
 
-def _stands(answered: list[Ints], lost: list[int], before: int = 0) -> list[StandIn]:
+def _stands(answered: list[Ints], lost: list[int], epochs: Sequence[int], before: int = 0) -> list[StandIn]:
     """For each round, the answered rows that stand for all rows it asked: its own, or those of the nearest round.
 
     Rounds differ in the rows they choose and in how many of them are lost. So a round uses the answers of another one
-    only if it has none itself, and never the labels of the first rounds, those `before` any was asked for.
+    only if it has none itself, only if both asked for rows of the same pool (`Strata.epochs`), and never the labels of
+    the first rounds, those `before` any was asked for.
 
-    >>> [(s.rows.tolist(), s.each) for s in _stands([np.array([4, 7]), np.array([], dtype=int)], [1, 3])]
+    >>> [(s.rows.tolist(), s.each) for s in _stands([np.array([4, 7]), np.array([], dtype=int)], [1, 3], [1, 1])]
     [([4, 7], 1.5), ([4, 7], 1.5)]
     """
     some = [k for k, rows in enumerate(answered) if len(rows) and k >= before]
     found = []
     for k, own in enumerate(answered):
-        rows = own if len(own) else answered[min(some, key=lambda j: abs(j - k), default=k)]
+        near = [j for j in some if epochs[j] == epochs[k]]
+        rows = own if len(own) else answered[min(near, key=lambda j: abs(j - k), default=k)]
         found.append(StandIn(rows, (len(own) + lost[k]) / max(len(rows), 1)))
     return found
 
@@ -140,13 +143,21 @@ class Design:
     log_counts: Floats | None = field(default=None, kw_only=True)
     """The number of rows of the log that each of its rows stands for, if only some of a long log are kept. Then q0 is
     the chance that a row was revealed and is kept (`LoggedData.chance`)."""
+    strata: Strata | None = field(default=None, kw_only=True)
+    """Which rows came to the pool later; None if it never grew."""
 
     @classmethod
     def of(
-        cls, log: LoggedData, n: int = 0, rounds: tuple[Picked, ...] = (), *, counts: Floats | None = None
+        cls,
+        log: LoggedData,
+        n: int = 0,
+        rounds: tuple[Picked, ...] = (),
+        *,
+        counts: Floats | None = None,
+        strata: Strata | None = None,
     ) -> "Design":
         """The design of a log, and of a pool of n rows."""
-        return cls(log.z, log.chance, n, rounds, counts=counts, log_counts=log.counts)
+        return cls(log.z, log.chance, n, rounds, counts=counts, log_counts=log.counts, strata=strata)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "z", np.asarray(self.z, dtype=bool))
@@ -172,6 +183,19 @@ class Design:
                 f"a labelled row stands for itself alone; got {self.counts[many[0]]} in counts at row {many[0]}. "
                 "Set it to 1, and let the rows without a label stand for the others."
             )
+        if self.strata is not None:
+            self._check_strata(self.strata)
+
+    def _check_strata(self, strata: Strata) -> None:
+        if strata.n != self.n or len(strata.of) != self.held:
+            raise InputError(
+                f"strata must be those of the {self.n} rows of the pool, of which {self.held} are held; got {strata.n} "
+                f"and {len(strata.of)}. Align them."
+            )
+        since = np.array([part.since for part in strata.parts])
+        for k, r in enumerate(self.rounds):
+            for i in (rows := np.concatenate(r[:2]))[since[strata.of[rows]] > k][:1]:
+                raise InputError(f"row {i} was asked for in round {k}, before it was in the pool. Check since.")
 
     @property
     def m(self) -> int:
@@ -216,31 +240,53 @@ class Design:
     @property
     def measures_pool(self) -> bool:
         """Whether the pool's labels say anything about the pool as a whole."""
-        return self.draws > 0 or self.complete
+        return (self.draws > 0 and self.unmeasured == 0) or self.complete
+
+    @property
+    def unmeasured(self) -> int:
+        """The number of rows that came to the pool later, where no drawn label was answered since."""
+        if self.strata is None:
+            return 0
+        last = max((k for k, r in enumerate(self.rounds) if len(r.drawn)), default=-1)
+        return sum(part.rows for part in self.strata.parts[1:] if part.since > last)
+
+    @cached_property
+    def _strata(self) -> Strata:
+        """The strata; a pool that never grew has one."""
+        return self.strata or Strata((Part(self.n),), np.zeros(self.held, dtype=np.int64))
+
+    @cached_property
+    def _epochs(self) -> Ints:
+        return self._strata.epochs(len(self.rounds))
 
     @cached_property
     def rest(self) -> Ints:
         """r_k: the number of rows that round k drew from, all those not asked for before and not chosen in it."""
         chosen = np.array([len(r.chosen) + r.chosen_lost for r in self.rounds], dtype=np.int64)
         drawn = np.array([r.asked for r in self.rounds], dtype=np.int64)
-        return self.n - np.cumsum(chosen) - np.cumsum(drawn) + drawn
+        return self._strata.sizes(len(self.rounds)) - np.cumsum(chosen) - np.cumsum(drawn) + drawn
 
     @cached_property
-    def _without_chosen(self) -> Floats:
-        """How much more each drawn row of a round stands for while no chosen row was answered in any round.
+    def _without_lost(self) -> Floats:
+        """How much more each drawn row of a round stands for while none of those asked for earlier can stand in.
 
-        Until then no row can stand for the chosen ones. They count as if they had not been chosen.
+        While no chosen row was answered since the pool last grew, no row can stand for the chosen ones. They count as
+        if they had not been chosen. The same goes for drawn rows of a time in which none was answered.
         """
-        if any(len(r.chosen) for r in self.rounds if not r.before):
-            return np.ones(len(self.rounds))
-        chosen = np.cumsum([r.chosen_lost for r in self.rounds])
-        return np.asarray((self.rest + chosen) / np.maximum(self.rest, 1))
+        chosen = {epoch for r, epoch in zip(self.rounds, self._epochs, strict=True) if len(r.chosen) and not r.before}
+        drawn = {epoch for r, epoch in zip(self.rounds, self._epochs, strict=True) if len(r.drawn)}
+        lost = [
+            (r.chosen_lost * (epoch not in chosen), r.drawn_lost * (epoch not in drawn))
+            for r, epoch in zip(self.rounds, self._epochs, strict=True)
+        ]
+        now, later = np.array(lost, dtype=np.int64).reshape(-1, 2).T
+        return np.asarray((self.rest + np.cumsum(now) + np.cumsum(later) - later) / np.maximum(self.rest, 1))
 
     def stand_for(self, k: int) -> Floats:
         """The number of rows of the pool that each answered drawn row of round k stands for."""
         r = self.rounds[k]
         lost = r.asked / max(len(r.drawn), 1)
-        return np.asarray(r.stand_for * lost * self._without_chosen[k])
+        return np.asarray(r.stand_for * lost * self._without_lost[k])
 
     def spreads(self, even: float) -> Floats:
         """The variance that one draw of each round was expected to leave in the pool's total.
@@ -250,20 +296,30 @@ class Design:
         known = [np.nan if r.spread is None else r.spread for r in self.rounds]
         return np.where(np.isnan(known), self.rest.astype(np.float64) ** 2 * even, known)
 
-    def round_shares(self, even: float) -> Floats:
+    def _worth(self, even: float, stratum: int) -> Floats:
+        """What each round is worth for a stratum: its number of draws over the spread that one leaves there."""
+        part, k = self._strata.parts[stratum], np.arange(len(self.rounds))
+        a = np.array([len(r.drawn) for r in self.rounds], dtype=np.float64) * (k >= part.since)
+        return np.asarray(a / np.maximum(self.spreads(even) * (part.rows / self._strata.sizes(len(k))), 1e-300))
+
+    def round_shares(self, even: float, stratum: int = 0) -> Floats:
         """lambda: how much every round counts, in proportion to its number of draws over the spread of one.
 
-        Both are known before the labels, so no round counts for more because it happened to show few errors.
+        Both are known before the labels, so no round counts for more because it happened to show few errors. For rows
+        that came to the pool later, only rounds count that could ask for them.
         """
-        a = np.array([len(r.drawn) for r in self.rounds], dtype=np.float64)
-        worth = a / np.maximum(self.spreads(even), 1e-300)
+        worth = self._worth(even, stratum)
         return worth / worth.sum() if worth.sum() > 0.0 else worth
+
+    def _all_shares(self, even: float) -> Floats:
+        """The shares of the rounds: a row for each stratum, a column for each round."""
+        return np.array([self.round_shares(even, stratum) for stratum in range(len(self._strata.parts))])
 
     def standing(self) -> Iterator[tuple[StandIn, StandIn]]:
         """For each round, the rows that stand for those it chose and for those it drew (`_stands`)."""
-        before = sum(r.before for r in self.rounds)
-        chosen = _stands([r.chosen for r in self.rounds], [r.chosen_lost for r in self.rounds], before)
-        drawn = _stands([r.drawn for r in self.rounds], [r.drawn_lost for r in self.rounds])
+        before, epochs = sum(r.before for r in self.rounds), self._epochs.tolist()
+        chosen = _stands([r.chosen for r in self.rounds], [r.chosen_lost for r in self.rounds], epochs, before)
+        drawn = _stands([r.drawn for r in self.rounds], [r.drawn_lost for r in self.rounds], epochs)
         return zip(chosen, drawn, strict=True)
 
     def pool_weights(self, even: float) -> Floats:
@@ -274,7 +330,7 @@ class Design:
             T_k = sum over rows asked for before k or chosen in k + sum over rows drawn in k, times what they stand for
 
         Given the earlier rounds, T_k is unbiased for the pool's total. Where asked rows were lost, answered ones stand
-        for them (`standing`).
+        for them (`standing`). If the pool grew, every stratum has a T_k and shares of its own (docs/theory.md).
 
         >>> picked = Picked(np.array([3]), np.array([0]), np.array([3.0]))
         >>> Design(np.zeros(0), np.zeros(0), 4, (picked,)).pool_weights(0.25).tolist()
@@ -282,27 +338,37 @@ class Design:
         """
         if self.complete:
             return np.full(self.n, 1.0 / self.n)
-        w = np.zeros(self.held)
-        shares = self.round_shares(even)
-        after = shares.sum()  # the share of T_k, T_k+1, ...
-        for k, (r, share, (chosen, drawn)) in enumerate(zip(self.rounds, shares, self.standing(), strict=True)):
-            w[chosen.rows] += chosen.each * after
-            w[r.drawn] += self.stand_for(k) * share
-            after -= share
-            w[drawn.rows] += drawn.each * after
+        w, of = np.zeros(self.held), self._strata.of
+        shares = self._all_shares(even)
+        after = shares.sum(axis=1)  # the share of T_k, T_k+1, ...
+        for k, (r, share, (chosen, drawn)) in enumerate(zip(self.rounds, shares.T, self.standing(), strict=True)):
+            w[chosen.rows] += chosen.each * after[of[chosen.rows]]
+            w[r.drawn] += self.stand_for(k) * share[of[r.drawn]]
+            after = after - share
+            w[drawn.rows] += drawn.each * after[of[drawn.rows]]
         return w / self.n
 
     def anticipated(self, expected: Floats, even: float) -> float:
         """The variance that the draws were expected to leave, from the expected squares of what the labels add.
 
-        It is infinite if there are no drawn labels.
+        It is infinite if there are no drawn labels, or none since the pool grew.
         """
         if self.complete:
             return 0.0
-        a = np.array([len(r.drawn) for r in self.rounds])
-        worth = float((a / np.maximum(self.spreads(even), 1e-300)).sum())
-        share = mean_of(expected, self.counts) / even if self.n else 1.0
-        return share / worth / self.n**2 if worth > 0.0 else math.inf
+        variance = 0.0
+        for stratum in range(len(self._strata.parts)):
+            worth = float(self._worth(even, stratum).sum())
+            if not worth > 0.0:
+                return math.inf
+            variance += self._mean_in(stratum, expected) / even / worth
+        return variance / self.n**2
+
+    def _mean_in(self, stratum: int, x: Floats) -> float:
+        """The mean over the rows of a stratum; over all rows, if a sample of the pool has none of it."""
+        inside = self._strata.inside(stratum)
+        if inside.all() or not inside.any():
+            return mean_of(x, self.counts)
+        return mean_of(x[inside], None if self.counts is None else self.counts[inside])
 
     def moments(self, x: Floats, expected: Expected, even: float) -> Moments:
         """The larger of the variances that the drawn labels show and that the model expects of them."""
@@ -314,12 +380,13 @@ class Design:
         A row that stands for u rows was there with chance 1 / u. Then the variance of u x is (u - 1) x^2, its third
         cumulant (u - 1) (u - 2) x^3, and each such row stands for u of them.
         """
-        square, cube, shares = *label, self.round_shares(even)
-        variance, third, after = 0.0, 0.0, float(shares.sum())
-        for k, (share, (chosen, drawn)) in enumerate(zip(shares, self.standing(), strict=True)):
-            later = after - float(share)
+        square, cube, shares, of = *label, self._all_shares(even), self._strata.of
+        variance, third, after = 0.0, 0.0, shares.sum(axis=1)
+        for k, (share, (chosen, drawn)) in enumerate(zip(shares.T, self.standing(), strict=True)):
+            later = after - share
             parts = (after, chosen.each, chosen.rows), (share, self.stand_for(k), self.rounds[k].drawn)
-            for part, u, rows in (*parts, (later, drawn.each, drawn.rows)):
+            for shares_of, u, rows in (*parts, (later, drawn.each, drawn.rows)):
+                part = shares_of[of[rows]]
                 spread = u * np.maximum(u - 1.0, 0.0) * part**2
                 variance += float((spread * square[rows]).sum())
                 third += float((spread * part * (u - 2.0) * cube[rows]).sum())
@@ -329,63 +396,3 @@ class Design:
     def of_rows(self, expected: Floats) -> float:
         """The variance that is left if every label of the pool is known, because the pool itself is a sample."""
         return mean_of(expected, self.counts) / self.n if self.n else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class StreamDesign(Design):
-    """The sampling design on a stream: m log rows, then n rows that came by, each asked for by a draw of its own.
-
-    Row i of the stream was asked for with the chance `p_i`, which was known before. So the stream is a second log, but
-    one whose propensities cannot be wrong. Its variance includes that of its rows.
-
-    >>> design = StreamDesign([True], [0.5], 4, asked=[True, False, False, True], p=[1.0, 0.1, 0.1, 0.1])
-    >>> design.pool_weights(0.25).tolist(), design.draws
-    ([0.25, 0.0, 0.0, 2.5], 2)
-    """
-
-    asked: Bools = field(kw_only=True)
-    p: Floats = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.counts is not None:
-            raise InputError(f"a stream holds each of its {self.n} rows; got counts. Leave them out.")
-        object.__setattr__(self, "asked", np.asarray(self.asked, dtype=bool))
-        object.__setattr__(self, "p", np.asarray(self.p, dtype=np.float64))
-        if not self.asked.shape == self.p.shape == (self.n,):
-            raise InputError(
-                f"asked and p must have one value for each of the {self.n} stream rows; got shapes {self.asked.shape}, "
-                f"{self.p.shape}. Align them."
-            )
-        for i in np.flatnonzero(~((self.p > 0.0) & (self.p <= 1.0)))[:1]:
-            raise InputError(
-                f"every stream row must have been asked for with a known positive probability; got {self.p[i]} at row "
-                f"{i}. Use StreamedUnskew with drawn= above 0."
-            )
-
-    @cached_property
-    def labelled(self) -> Bools:
-        return np.concatenate([self.z, self.asked])
-
-    @property
-    def complete(self) -> bool:
-        """Never: a stream goes on."""
-        return False
-
-    @cached_property
-    def draws(self) -> int:
-        return int(np.count_nonzero(self.asked))
-
-    def pool_weights(self, even: float) -> Floats:
-        """1 / (n p_i) for the rows that were asked for. Given the earlier rows, each has the mean 1 / n."""
-        return self.asked / self.p / self.n
-
-    def anticipated(self, expected: Floats, even: float) -> float:
-        return Revealed(self.asked, self.p).anticipated(expected)
-
-    def moments(self, x: Floats, expected: Expected, even: float) -> Moments:
-        return Revealed(self.asked, self.p).moments(x, expected)
-
-    def of_rows(self, expected: Floats) -> float:
-        """Nothing: `moments` include it."""
-        return 0.0

@@ -61,6 +61,11 @@ def trust(log: LoggedData, margin: Floats) -> Log:
     return "refuted" if log.z.any() and min(balance(log), balance_of_doubt(log, margin)) < REFUTED else "given"
 
 
+def still(log: Log, design: Design) -> Log:
+    """How far the log can be trusted beside this pool: one that grew has rows for which the log may not speak."""
+    return "earlier" if log == "given" and design.strata is not None else log
+
+
 @dataclass(frozen=True, eq=False)
 class Everyone:
     """Every row with the classifier's log-odds and the label (0 where unknown), and the sampling design of the labels.
@@ -82,6 +87,7 @@ class Everyone:
     def __post_init__(self) -> None:
         for name in ("margin", "y"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        object.__setattr__(self, "log", still(self.log, self.design))
         _check_rows(self.design, self.margin, self.y)
 
     @classmethod
@@ -138,6 +144,11 @@ class Everyone:
     def sample(self) -> Sample:
         """The rows with their calibrated probabilities, ready for any measure."""
         return Sample(self.design, self.calibration.positive(self.margin), self.y)
+
+    def doubts(self, rows: Ints) -> Floats:
+        """The chance that the labels of these rows are wrong, as far as the classifier can say without them."""
+        positive = self.calibration.positive(self.margin[rows])
+        return np.where(self.y[rows] > 0.0, 1.0 - positive, positive)
 
     def of_error(self) -> tuple[Sample, Ratio, Floats]:
         """The rows, their error as a measure, and the chance that the classifier is wrong at each of them."""

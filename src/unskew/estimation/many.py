@@ -18,7 +18,7 @@ from unskew.errors import EmptyMeasure, InputError
 from unskew.estimation.calibration import ManyCalibration
 from unskew.estimation.costs import EQUAL, Costs
 from unskew.estimation.design import Design
-from unskew.estimation.everyone import checked_group, trust
+from unskew.estimation.everyone import checked_group, still, trust
 from unskew.estimation.measures import MEASURES, Masses, Measured, Ratio, Slopes, Smooth, Total, restricted
 from unskew.estimation.population import Log, PopulationEstimate, Side, population
 from unskew.estimation.sample import Sample, Valued
@@ -66,6 +66,7 @@ class ManyEveryone:
     def __post_init__(self) -> None:
         for name in ("margin", "y"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        object.__setattr__(self, "log", still(self.log, self.design))
         rows = self.design.m + self.design.held
         if self.margin.ndim != 2 or len(self.margin) != rows or self.y.shape != (rows,):
             raise InputError(
@@ -127,6 +128,10 @@ class ManyEveryone:
     def p(self) -> Floats:
         """Calibrated probabilities of all classes."""
         return self.calibration.probabilities(self.margin)
+
+    def doubts(self, rows: Ints) -> Floats:
+        """The chance that the labels of these rows are wrong, as far as the classifier can say without them."""
+        return np.asarray(1.0 - self.p[rows, self.y[rows].astype(np.intp) - 1])
 
     def of_error(self) -> tuple[Sample, Ratio, Floats]:
         """The rows, their error as a measure, and the chance that the classifier is wrong at each of them."""

@@ -35,13 +35,15 @@ LOG_AT_MOST = 0.5
 look far more informative than it is."""
 
 
-Log = Literal["given", "refuted", "estimated", "selected"]
+Log = Literal["given", "refuted", "estimated", "earlier", "selected"]
 """How far a log can be trusted to speak for everyone.
 
 - ``"given"``: its propensities are known. It counts beside the drawn labels, as long as the two agree.
 - ``"refuted"``: its propensities are given, but do not fit who was labelled (`unskew.sampling.diagnostics.balance`). It
   counts only while there are no drawn labels.
 - ``"estimated"``: its propensities were estimated. It counts only while there are no drawn labels.
+- ``"earlier"``: its propensities are known, but the pool has grown since. It speaks for those among whom the campaign
+  began, and perhaps not for rows that came later. It counts only while there are no drawn labels.
 - ``"selected"``: it holds labelled rows only, so it is no sample of everyone. It never counts.
 """
 
@@ -82,6 +84,8 @@ class PopulationEstimate:
         The estimated share of actual positives, and the share of rows that the model predicts to be positive.
     threshold : float
         The probability from which on it does.
+    extended : bool
+        Whether rows came to the pool after the campaign began. The log may not speak for them.
     """
 
     value: float
@@ -101,6 +105,7 @@ class PopulationEstimate:
     positives: float | None = None
     flagged: float | None = None
     threshold: float = 0.5
+    extended: bool = False
 
     @property
     def commoner(self) -> float | None:
@@ -113,7 +118,7 @@ class PopulationEstimate:
         if self.log_share is None:
             return "labels drawn at random"
         if self.log_share == 1.0:
-            return "the log"
+            return "the log, which may not speak for rows that came later" if self.extended else "the log"
         return "the drawn labels" if self.log_share == 0.0 else "the drawn labels and the log"
 
     @property
@@ -182,8 +187,11 @@ def population(
     if group is not None:  # a source that has no row of the group says nothing about it
         has_log, has_draw = has_log and bool(group[: design.m].any()), has_draw and bool(group[design.m :].any())
     if not (has_log or has_draw):
+        got = "got 0 of them"
+        if design.draws and design.unmeasured:
+            got = f"none was drawn since the pool was extended, so nothing is known of {design.unmeasured:,} new rows"
         raise NoRandomLabel(
-            f"an estimate needs labels drawn at random; got 0 of them, and the log {_silent(log)}. "
+            f"an estimate needs labels drawn at random; {got}, and the log {_silent(log)}. "
             "Set drawn= above 0, and answer drawn rows."
         )
     c, agreement = (1.0, 0.0) if not has_draw else (0.0, 1.0), None
@@ -229,6 +237,7 @@ def population(
         draw=alone((0.0, 1.0)) if has_draw else None,
         agreement=agreement,
         positives=min(max(float(plus.sum() / (plus + minus).sum()), 0.0), 1.0),
+        extended=design.strata is not None,
     )
 
 

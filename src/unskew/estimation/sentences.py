@@ -17,6 +17,8 @@ CHANCE = 0.01
 
 MISFIT = "The propensities that the log gives do not fit which of its rows are labelled"
 
+LATER = "The log may not speak for the rows that came to the pool later"
+
 MEASURES = {
     "error": "error: share of everyone it gets wrong",
     "precision": "precision: share of predicted “{positive}” that are right",
@@ -187,6 +189,8 @@ def sources(found: "PopulationEstimate") -> str:
         return f"{said} {why}{more}"
     if found.q0_refuted:
         return f"{said} {MISFIT}, so the number rests on the drawn labels; the log only teaches."
+    if found.extended:
+        return f"{said} {LATER}, so the number rests on the drawn labels; the log only teaches."
     if found.log_share == 0.0:
         so = "so the number rests on the drawn labels alone."
         return f"{said} They {differ}, {so}" if apart else f"{said} The number rests on the drawn labels."
@@ -201,15 +205,16 @@ def _one_source(found: "PopulationEstimate") -> str:
         return "The number rests on the drawn labels alone."
     if found.log is None:
         return ""
+    careful, later = "Be careful: the number rests on the log alone", f" {LATER}." if found.extended else ""
     if found.q0_estimated:
         return (
-            "Be careful: the number rests on the log alone, and the log's propensities were estimated. It is right "
-            "only if the columns hold everything that decided which rows of the log were labelled. As soon as drawn "
-            "rows are labelled, it rests on them instead."
+            f"{careful}, and the log's propensities were estimated. It is right only if the columns hold everything "
+            f"that decided which rows of the log were labelled.{later} As soon as drawn rows are labelled, it rests on "
+            "them instead."
         )
-    if found.q0_refuted:
-        later = "As soon as drawn rows are labelled, it rests on them."
-        return f"Be careful: the number rests on the log alone. {MISFIT}. {later}"
+    if found.q0_refuted or found.extended:
+        misfit = f" {MISFIT}." if found.q0_refuted else ""
+        return f"{careful}.{misfit}{later} As soon as drawn rows are labelled, it rests on them."
     return "The number rests on the log alone: no drawn row is labelled yet."
 
 

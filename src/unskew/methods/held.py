@@ -1,5 +1,6 @@
 """The rows of a pool that estimates hold: all of a small pool; of a large one, a sample that stands for the others."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.estimation.design import Design, Picked
+from unskew.estimation.strata import Part, Strata
 from unskew.pools import MemoryPool, Pool
 from unskew.rows import Floats, Ints, Rows, stack, take
 
@@ -19,6 +21,8 @@ class Held(NamedTuple):
     labelled: Ints
     """The places in the pool of the rows with a label."""
     counts: Floats | None = None
+    places: Ints | None = None
+    """The places in the pool of all rows held; None if they are all rows in order."""
 
     def at(self, places: Ints) -> Ints:
         """Where the labelled rows at these places of the pool are among the rows held."""
@@ -28,10 +32,15 @@ class Held(NamedTuple):
         first = self.X.shape[0] - len(self.labelled)
         return np.asarray(first + order[np.searchsorted(self.labelled, places, sorter=order)])
 
-    def design(self, log: LoggedData, rounds: tuple[Picked, ...]) -> Design:
-        """How the labels of log and pool came about; `rounds` know the rows by their places in the pool."""
+    def design(self, log: LoggedData, rounds: tuple[Picked, ...], parts: Sequence[Part] = ()) -> Design:
+        """How the labels of log and pool came about; `rounds` know the rows by their places in the pool.
+
+        `parts` are the rows that came together, if the pool grew.
+        """
         mapped = tuple(r._replace(chosen=self.at(r.chosen), drawn=self.at(r.drawn)) for r in rounds)
-        return Design.of(log, self.n, mapped, counts=self.counts)
+        places = np.arange(self.n) if self.places is None else self.places
+        strata = Strata.at(parts, places) if parts else None
+        return Design.of(log, self.n, mapped, counts=self.counts, strata=strata)
 
 
 def hold(pool: Pool, labelled: Ints, X: Rows, most: int | None) -> Held:
@@ -51,4 +60,5 @@ def hold(pool: Pool, labelled: Ints, X: Rows, most: int | None) -> Held:
     others = ~np.isin(some.places, labelled)
     sampled, known = int(others.sum()), len(labelled)
     counts = np.repeat([(n - known) / max(sampled, 1), 1.0], [sampled, known])
-    return Held(n, stack([take(some.X, others), X]), labelled, counts)
+    places = np.concatenate([some.places[others], labelled])
+    return Held(n, stack([take(some.X, others), X]), labelled, counts, places)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unskew.data import LoggedData, propensities
 from unskew.errors import InputError
-from unskew.estimation.design import StreamDesign
+from unskew.estimation.stream_design import StreamDesign
 from unskew.labels import codes
 from unskew.methods.loop import Method, Observed, as_log
 from unskew.methods.rounds import StreamRound

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 
 from unskew.errors import InputError
-from unskew.web.access import Access, Administrator, Labeller, own_page
+from unskew.web.access import Access, Administrator, Labeller, Reader, own_page
 from unskew.web.desk import Desk
 from unskew.web.models import (
     Ask,
@@ -21,6 +21,7 @@ from unskew.web.models import (
     Undo,
 )
 from unskew.web.overview import Overview
+from unskew.web.paths import base
 from unskew.web.turns import Turns
 
 REFUSALS = {
@@ -49,47 +50,65 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
-def _turns(request: Request) -> Turns:
-    turns: Turns = request.app.state.turns
-    return turns
+def turns(request: Request) -> Turns:
+    """The queue in front of the campaign."""
+    found: Turns = request.app.state.turns
+    return found
 
 
 @router.post("/enter", responses=refusals(401, 403), dependencies=[Depends(own_page)], tags=["access"])
 async def enter(given: Code, request: Request, response: Response) -> Entered:
-    """Exchange the code of a link for a cookie. The administrator's code works only once."""
+    """Exchange the code of a link for a cookie. The administrator's code works only once.
+
+    If somebody else is signed in in this browser, nothing happens without `switch`.
+    """
     access: Access = request.app.state.access
-    person = await _turns(request).run(request, access.enter, given.code)
-    if person is None:
-        raise HTTPException(
-            401, "It was used already or has been revoked. Ask for a new one.", {"WWW-Authenticate": "Bearer"}
-        )
-    access.set_cookie(request, response, person)
-    return Entered(name=person.name, page="/progress" if person.role == "admin" else "/label")
+
+    def entered() -> Entered:
+        before, wanted = access.labeller(request), access.meant_for(given.code)
+        if before is not None and wanted not in (None, before.name) and not given.switch:
+            return Entered(name=str(wanted), page="/label", instead_of=before.name)
+        person = access.enter(given.code)
+        if person is None:
+            raise HTTPException(401, access.why_not(given.code), {"WWW-Authenticate": "Bearer"})
+        if person.role == "admin" and before is not None and before.role == "annotator":
+            access.forget(response, "annotator")  # or the administrator would still label as them
+        access.set_cookie(request, response, person)
+        return Entered(name=person.name, page="/progress" if person.role == "admin" else "/label")
+
+    return await turns(request).run(request, entered)
+
+
+@router.post("/leave", responses=refusals(401, 403), status_code=204, tags=["access"])
+async def leave(person: Reader, request: Request, response: Response) -> None:
+    """Sign out in this browser. An administrator who opened somebody's link is themselves again."""
+    access: Access = request.app.state.access
+    access.leave(response, person)
 
 
 @router.post("/ask", responses=refusals(401, 403), tags=["label"])
 async def ask(wanted: Ask, person: Labeller, request: Request) -> Hand:
     """Rows to label: first those held already, then others up to `n`. For a while, nobody else gets them."""
-    return await _turns(request).run(request, _desk(request).ask, person.name, wanted.n)
+    return await turns(request).run(request, _desk(request).ask, person.name, wanted.n)
 
 
 @router.post("/tell", responses=refusals(401, 403, 409), tags=["label"])
 async def tell(told: Tell, person: Labeller, request: Request) -> Taken:
     """Give answers to rows that you were given. All are taken or none. Sending the same ones again changes nothing."""
-    return await _turns(request).run(request, _desk(request).tell, person.name, told.answers, told.ask)
+    return await turns(request).run(request, _desk(request).tell, person.name, told.answers, told.ask)
 
 
 @router.post("/undo", responses=refusals(401, 403, 409), tags=["label"])
 async def undo(which: Undo, person: Labeller, request: Request) -> Hand:
     """Take back your last answer. Its row then comes first among those held. Repeating this changes nothing."""
-    return await _turns(request).run(request, _desk(request).undo, person.name, which.id, which.ask)
+    return await turns(request).run(request, _desk(request).undo, person.name, which.id, which.ask)
 
 
 @router.get("/status", responses=refusals(401, 403), tags=["campaign"])
 async def status(person: Administrator, request: Request) -> Progress:
     """Where the campaign stands: labels, error, people."""
     overview: Overview = request.app.state.overview
-    return await _turns(request).run(request, overview.progress)
+    return await turns(request).run(request, overview.progress)
 
 
 @router.post("/annotators", responses=refusals(401, 403, 409), status_code=201, tags=["campaign"])
@@ -97,12 +116,13 @@ async def invite(whom: Invitation, person: Administrator, request: Request) -> L
     """Let somebody label. An earlier link of theirs stops working."""
     if whom.name == person.name:
         raise InputError(f"{whom.name!r} is you. Label on the page as it is, or choose another name.")
-    token = await _turns(request).run(request, _desk(request).campaign.invite, whom.name, "annotator")
-    return Link(name=whom.name, link=f"{request.url.scheme}://{request.url.netloc}/enter#{token}", token=token)
+    token = await turns(request).run(request, _desk(request).campaign.invite, whom.name, "annotator")
+    here = f"{request.url.scheme}://{request.url.netloc}{base(request)}"
+    return Link(name=whom.name, link=f"{here}/enter#{token}", token=token)
 
 
 @router.delete("/annotators/{name:path}", responses=refusals(401, 403, 404), status_code=204, tags=["campaign"])
 async def revoke(name: str, person: Administrator, request: Request) -> None:
     """End somebody's access. Their answers stay."""
-    if not await _turns(request).run(request, _desk(request).revoke, name):
+    if not await turns(request).run(request, _desk(request).revoke, name):
         raise HTTPException(404, f"nobody named {name!r} has a link. GET /api/status lists everybody who has one.")

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -14,23 +15,29 @@ from starlette.exceptions import HTTPException
 from unskew import __version__
 from unskew.campaigns import Campaign, Rejected
 from unskew.errors import InputError, LedgerBusy, StoreError
-from unskew.web import api, pages
-from unskew.web.access import Access
+from unskew.web import api, conduct_api, pages, results_api, uploads
+from unskew.web.access import Access, Admins
 from unskew.web.desk import Desk
 from unskew.web.limits import Guard, Limits
 from unskew.web.models import Problem
+from unskew.web.office import Office
 from unskew.web.overview import Overview
+from unskew.web.paths import inside
 from unskew.web.planner import Runner
-from unskew.web.turns import Turns, busy, later
+from unskew.web.results import Results
+from unskew.web.turns import LEDGER, Turns, busy, later
 
 _log = logging.getLogger("unskew")
 
 
-def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, limits: Limits) -> FastAPI:
-    """The page of a campaign. Beside it runs the planner, which does everything slow: no request ever fits a model."""
+def create_app(campaign: Campaign, planner: Runner, *, name: str, admins: Admins, limits: Limits | None) -> FastAPI:
+    """The page of a campaign. Beside it runs the planner, which does everything slow: no request ever fits a model.
+
+    Without `limits`, whoever serves this page beside others guards it.
+    """
     desk = Desk(campaign)
-    access = Access(desk, campaign.id, admin)
-    turns = Turns()
+    access = Access(desk, campaign.id, admins)
+    turns, results = Turns(), Results(campaign.folder.path)
 
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
@@ -39,6 +46,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, li
             yield
         finally:
             await run_in_threadpool(planner.stop)
+            await run_in_threadpool(results.close)
             turns.close()
 
     app = FastAPI(
@@ -50,15 +58,27 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admin: str, li
         lifespan=running,
     )
     app.state.name, app.state.desk, app.state.overview, app.state.access = name, desk, Overview(desk, planner), access
-    app.state.turns = turns
+    app.state.turns, app.state.office, app.state.results = turns, Office(desk, planner), results
     app.include_router(api.router)
+    app.include_router(conduct_api.router)
+    app.include_router(results_api.router)
     app.include_router(pages.router)
-    app.add_middleware(Guard, limits=limits, person=access.client)
-    _say_refusals(app)
+    if limits is not None:
+        app.add_middleware(Guard, limits=limits, person=access.client, uploads=uploads.PATHS)
+    say_refusals(app)
     return app
 
 
-def _say_refusals(app: FastAPI) -> None:
+def opened(dir: Path) -> Campaign:
+    """The campaign in a folder, for its page. It waits for the ledger only for a moment, and it can be written to."""
+    campaign = Campaign.open(dir, patience=LEDGER)
+    if campaign.ledger.read_only:
+        campaign.close()
+        raise StoreError(f"you may only read {dir}, and the page writes answers there. Ask its owner for more.")
+    return campaign
+
+
+def say_refusals(app: FastAPI) -> None:
     """Send every refusal as a `Problem`, with the status that fits."""
 
     def said(
@@ -67,9 +87,9 @@ def _say_refusals(app: FastAPI) -> None:
         return JSONResponse(Problem(detail=detail, problems=list(problems)).model_dump(), status, headers)
 
     def unavailable(request: Request, detail: str, headers: Mapping[str, str]) -> Response:
-        if request.url.path.startswith("/api/"):
+        if inside(request).startswith("/api/"):
             return said(503, detail, headers=headers)
-        return pages.busy(headers["Retry-After"])
+        return pages.busy(request, headers["Retry-After"])
 
     @app.exception_handler(RequestValidationError)
     async def malformed(_: Request, error: RequestValidationError) -> Response:
@@ -82,6 +102,8 @@ def _say_refusals(app: FastAPI) -> None:
             return said(422, "the body is not JSON")
         if error.status_code == 503:
             return unavailable(request, str(error.detail), error.headers or later())
+        if not inside(request).startswith("/api/"):
+            return pages.missing(request, error.status_code)
         return said(error.status_code, str(error.detail), headers=error.headers)
 
     @app.exception_handler(Rejected)

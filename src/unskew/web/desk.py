@@ -3,6 +3,7 @@
 from typing import Any
 
 from unskew.campaigns import Campaign, Row, State
+from unskew.campaigns.ledger.people import ended
 from unskew.web import show
 from unskew.web.models import Answer, Hand, Left, RowShown, Shown, Supply, Taken
 
@@ -19,10 +20,14 @@ class Desk:
     def who(self, token: str) -> tuple[str, Any] | None:
         return self.campaign.who(token)
 
+    def ended(self, token: str) -> str | None:
+        return ended(self.campaign.refresh(), token)
+
     def ask(self, by: str, n: int) -> Hand:
         """Rows for `by`: those already held, and more up to n."""
         shown: list[RowShown] = []
-        self.campaign.hand_out(n, by=by, fit=lambda rows: self._fit(rows, shown))
+        columns = self.columns()
+        self.campaign.hand_out(n, by=by, fit=lambda rows: _fit(rows, columns, shown))
         return self._hand(by, shown)
 
     def tell(self, by: str, answers: list[Answer], n: int) -> Taken:
@@ -30,7 +35,8 @@ class Desk:
         lines = [(k, one.id, one.label) for k, one in enumerate(answers, 1)]
         if n:
             shown: list[RowShown] = []
-            told, _ = self.campaign.exchange(lines, n, by=by, fit=lambda rows: self._fit(rows, shown))
+            columns = self.columns()
+            told, _ = self.campaign.exchange(lines, n, by=by, fit=lambda rows: _fit(rows, columns, shown))
             hand = self._hand(by, shown)
         else:
             told, hand = self.campaign.tell_lines(lines, by=by, only_given=True), None
@@ -54,34 +60,47 @@ class Desk:
             return "choosing"
         return "others" if state.open else "done"
 
+    def stand(self, state: State, by: str) -> Supply:
+        """Why there is no row for this person."""
+        return state.barred(by) or self.supply(state)
+
     def _hand(self, by: str, rows: list[RowShown]) -> Hand:
         state = self.campaign.refresh()
         batch = state.batches[rows[0].round - 1].ids if rows else []
         return Hand(
-            stand="rows" if rows else self.supply(state),
+            stand="rows" if rows else self.stand(state, by),
             rows=rows,
             left=Left(
                 budget=max(0, state.budget - state.spent),
+                total=state.budget,
                 round=sum(id in state.open for id in batch),
                 mine=sum(state.rows[id].label is not None for id in state.done.get(by, ())),
             ),
             last=state.undoable(by),
         )
 
-    def _fit(self, rows: list[Row], shown: list[RowShown]) -> list[Row]:
-        """The first of the rows, as many as fit into a reply, and at least one. They are added to `shown`."""
-        size = 0
-        for row in rows:
-            next = self._shown(row)
-            size += len(next.model_dump_json().encode())
-            if shown and size > REPLY:
-                break
-            shown.append(next)
-        return rows[: len(shown)]
+    def columns(self) -> show.Columns:
+        """The columns that people see."""
+        return show.Columns(self.campaign.arrangement.columns, self.campaign.settings.id)
 
-    def _shown(self, row: Row) -> RowShown:
-        named = self.campaign.settings.id  # the page shows it elsewhere
-        fields = show.fields({column: value for column, value in row.values.items() if column != named})
-        shown = [Shown.model_validate(field) for field in fields]
-        values = {column: show.cut(value) for column, value in row.values.items()}
-        return RowShown(id=row.id, round=row.round, values=values, fields=shown)
+
+def _fit(rows: list[Row], columns: show.Columns, shown: list[RowShown]) -> list[Row]:
+    """The first of the rows, as many as fit into a reply, and at least one. They are added to `shown`."""
+    size = 0
+    for row in rows:
+        next = _shown(row, columns)
+        size += len(next.model_dump_json().encode())
+        if shown and size > REPLY:
+            break
+        shown.append(next)
+    return rows[: len(shown)]
+
+
+def _shown(row: Row, columns: show.Columns) -> RowShown:
+    values = {column: show.cut(value) for column, value in columns.values(row.values).items()}
+    return RowShown(id=row.id, round=row.round, values=values, fields=fields_of(row, columns))
+
+
+def fields_of(row: Row, columns: show.Columns) -> list[Shown]:
+    """The values of a row as the page shows them."""
+    return [Shown.model_validate(field) for field in columns.fields(row.values)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -25,6 +26,8 @@ HEADERS = {
 }
 PIECE = 1 << 16
 """Bytes of an answer that are sent at once."""
+SMALL_FILES = re.compile(r"(/c/[^/]+)?/static/")
+"""Where the style sheet and scripts are, also those of one of several campaigns. A browser fetches all at once."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,15 @@ class Guard:
     """ASGI middleware: refuses requests that are too large, slow or many, and adds security headers to answers.
 
     A request counts until its answer has left, so that many answers that are read slowly cannot fill the memory.
+    `uploads` are the paths under which files are put: their route checks who sends them and how many bytes come, and
+    they are not kept in memory.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, person: Callable[[Request], str | None]) -> None:
+    def __init__(
+        self, app: ASGIApp, limits: Limits, person: Callable[[Request], str | None], uploads: str | None = None
+    ) -> None:
         self.app, self.limits, self.person = app, limits, person
+        self.uploads = None if uploads is None else re.compile(uploads)
         self.buckets = Buckets()
         self.at_once = Counter[str]()
 
@@ -99,7 +107,7 @@ class Guard:
         if wait:
             again = ("retry-after", str(max(1, round(wait))))
             await _refuse(answer, 429, "too many requests; try again in a moment", again)
-        elif scope["path"].startswith("/static/"):  # a browser fetches all of these small files at once
+        elif SMALL_FILES.match(scope["path"]):
             await self._serve(scope, receive, answer)
         elif self.at_once[client] >= most:
             why = f"{most} requests at once are the most. Wait for their answers; try again in a moment."
@@ -114,6 +122,9 @@ class Guard:
                     del self.at_once[client]
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.uploads is not None and scope["method"] == "PUT" and self.uploads.fullmatch(scope["path"]):
+            await self.app(scope, receive, send)
+            return
         try:
             async with asyncio.timeout(self.limits.seconds):
                 body = await _read(scope, receive, self.limits.body)
@@ -143,8 +154,8 @@ def _guarded(send: Send) -> Send:
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers.update(HEADERS)
-            headers.setdefault("Cache-Control", "no-store")
+            for name, value in {**HEADERS, "Cache-Control": "no-store"}.items():
+                headers.setdefault(name, value)
         elif message["type"] == "http.response.body":
             body = message.get("body", b"")
             for start in range(0, len(body), PIECE):

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE, checked_name
 
-Supply = Literal["rows", "choosing", "others", "done"]
+Supply = Literal["rows", "choosing", "others", "done", "ended", "paused", "skips"]
 Name = Annotated[
     str,
     AfterValidator(checked_name),
@@ -23,6 +23,17 @@ Name = Annotated[
 ]
 
 
+def number(value: Any) -> Any:
+    """Refuse what is no number, though it could be taken for one."""
+    if isinstance(value, bool | str):
+        raise ValueError(f"a whole number is wanted; got {value!r:.40}. Write it as a number.")
+    return value
+
+
+Some = Annotated[int, Field(ge=1, le=100), BeforeValidator(number)]
+"""A number of rows."""
+
+
 class Strict(BaseModel):
     """Refuses keys it does not know, so that a misspelt key is an error and not ignored."""
 
@@ -37,9 +48,10 @@ class Problem(BaseModel):
 
 
 class Code(Strict):
-    """The part of a link behind the #."""
+    """The part of a link behind the #, and whether to go on if somebody else is signed in in this browser."""
 
     code: str = Field(min_length=1, max_length=200)
+    switch: bool = Field(default=False, strict=True)
 
 
 class Entered(BaseModel):
@@ -47,12 +59,16 @@ class Entered(BaseModel):
 
     name: str
     page: Literal["/label", "/progress"]
+    instead_of: str | None = Field(
+        default=None,
+        description="Somebody else who is signed in in this browser. Nothing was changed: send the code with `switch`.",
+    )
 
 
 class Ask(Strict):
     """The number of rows to hold at once, including those held already."""
 
-    n: int = Field(default=1, ge=1, le=100)
+    n: Some = 1
 
 
 class Shown(BaseModel):
@@ -83,6 +99,7 @@ class Left(BaseModel):
     """What is still to do."""
 
     budget: int = Field(description="Labels that may still be given.")
+    total: int = Field(description="Labels that may be given in all.")
     round: int = Field(description="Unanswered rows in the round of the first row given.")
     mine: int = Field(description="Labels this annotator has given.")
 
@@ -91,7 +108,8 @@ class Hand(BaseModel):
     """The rows that an annotator holds. If there are none, `stand` says why.
 
     choosing: the next rows are being chosen, ask again soon. others: other people hold the last rows, ask again later.
-    done: no row is left, because the budget is spent or all rows of the pool have been asked for.
+    done: no row is left, because the budget is spent or all rows of the pool have been asked for. ended: the campaign
+    has ended. paused: this person was paused. skips: this person skipped too many rows, one after the other.
     """
 
     stand: Supply
@@ -111,7 +129,7 @@ class Tell(Strict):
     """Answers, all of which are taken or none, and the number of rows to hold afterwards."""
 
     answers: list[Answer] = Field(min_length=1, max_length=1000)
-    ask: int = Field(default=0, ge=0, le=100)
+    ask: Annotated[int, Field(ge=0, le=100), BeforeValidator(number)] = 0
 
 
 class Taken(BaseModel):
@@ -127,7 +145,7 @@ class Undo(Strict):
     """Take back your own last answer or skip, if it was to this row. You then hold the row again."""
 
     id: str = Field(min_length=1, max_length=1000)
-    ask: int = Field(default=1, ge=1, le=100)
+    ask: Some = 1
 
 
 class Invitation(Strict):
@@ -144,6 +162,46 @@ class Link(BaseModel):
     token: str
 
 
+class Agreed(BaseModel):
+    """How far two people agree on rows that both saw: the share of rows, and Cohen's kappa, with 95 % intervals."""
+
+    rows: int
+    raw: float
+    low: float
+    high: float
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+
+
+class AgreedThen(BaseModel):
+    """The same in a stretch of time."""
+
+    since: str
+    until: str
+    agreement: Agreed
+
+
+class TwoPeople(BaseModel):
+    """Rows that two people saw: how far they agree, how many are in conflict or wait for one more person."""
+
+    share: float = Field(description="The share of new rows that a second person sees.")
+    waiting: int
+    conflicts: int
+    all: Agreed | None
+    over_time: list[AgreedThen]
+
+
+class Advice(BaseModel):
+    """Whether to go on, in words, and what the next labels would do."""
+
+    stop: bool | None = Field(description="Null if there are too few labels to say.")
+    words: str
+    labels: int | None = Field(description="The number of next labels that this is about.")
+    half_width: float | None = Field(description="Half the width that the interval should have after them.")
+    gain: float | None = Field(description="How much they should lower the error, as a share of all rows.")
+
+
 class Annotator(BaseModel):
     """What an annotator did, and how fast."""
 
@@ -155,6 +213,8 @@ class Annotator(BaseModel):
     median_seconds: float | None = Field(description="The median time for an answer.")
     by_class: dict[str, int]
     invited: bool = Field(description="Whether they have a link that works.")
+    barred: Literal["ended", "paused", "skips"] | None = Field(description="Why they get no rows, if that is so.")
+    agreement: Agreed | None = Field(description="Against others who saw the same rows.")
 
 
 class Point(BaseModel):
@@ -229,5 +289,8 @@ class Progress(BaseModel):
     prospect: Gain | None = Field(description="What the next labels are expected to gain, once that can be said.")
     words: list[str] = Field(description="What stands beside the latest estimate: other measures, log and draw.")
     ahead: str = Field(description="What more labels would do to the interval, in words.")
+    ended: bool
+    advice: Advice
+    two_people: TwoPeople
     people: list[Annotator]
     blind_spots: list[SpotShown]

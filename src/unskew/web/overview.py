@@ -3,10 +3,22 @@
 from dataclasses import asdict
 
 from unskew.campaigns import State, Status, Work
+from unskew.estimation.agreement import Agreement
 from unskew.estimation.aims import MEANINGS, NAMES
 from unskew.web.desk import Desk
-from unskew.web.models import Annotator, ErrorPoint, Followed, Gain, Point, Progress
-from unskew.web.planner import Runner
+from unskew.web.models import (
+    Advice,
+    Agreed,
+    AgreedThen,
+    Annotator,
+    ErrorPoint,
+    Followed,
+    Gain,
+    Point,
+    Progress,
+    TwoPeople,
+)
+from unskew.web.planner import Outlook, Runner
 
 
 class Overview:
@@ -45,7 +57,19 @@ class Overview:
             ],
             prospect=None if status.prospect is None else Gain(**asdict(status.prospect), words=str(status.prospect)),
             words=status.beside,
-            people=_people(state, status.annotators),
+            ended=status.ended,
+            advice=_advice(status, outlook),
+            two_people=TwoPeople(
+                share=state.arrangement.overlap,
+                waiting=status.two_people.waiting,
+                conflicts=status.two_people.conflicts,
+                all=_agreed(status.two_people.all),
+                over_time=[
+                    AgreedThen(since=one.since, until=one.until, agreement=Agreed(**one.agreement._asdict()))
+                    for one in status.two_people.over_time
+                ],
+            ),
+            people=_people(state, status),
             blind_spots=list(outlook.spots),
             ahead=outlook.ahead,
         )
@@ -67,8 +91,31 @@ def _followed(state: State, status: Status) -> Followed:
     )
 
 
-def _people(state: State, annotators: dict[str, Work]) -> list[Annotator]:
+def _agreed(found: Agreement | None) -> Agreed | None:
+    return None if found is None else Agreed(**found._asdict())
+
+
+def _advice(status: Status, outlook: Outlook) -> Advice:
+    """The advice of the stopping rule, and what the next labels should do."""
+    gain, then = status.prospect, outlook.next
+    if gain is None:
+        words = "It is too early to say whether more labels are worth it. Go on."
+    elif gain.enough:
+        words = "You can stop here: more labels would gain little."
+    else:
+        words = "Go on: more labels are worth it."
+    return Advice(
+        stop=None if gain is None else gain.enough,
+        words=words,
+        labels=then[0] if then else gain.labels if gain else None,
+        half_width=then and then[1],
+        gain=None if gain is None or gain.measure != "error" else gain.gain,
+    )
+
+
+def _people(state: State, status: Status) -> list[Annotator]:
     """Everybody who worked or was invited, most labels first."""
+    annotators = status.annotators
     invited = {name for name, person in state.people.items() if person.role == "annotator"}
     people = []
     for name in {*annotators, *invited}:
@@ -83,6 +130,8 @@ def _people(state: State, annotators: dict[str, Work]) -> list[Annotator]:
                 median_seconds=work.median_seconds,
                 by_class=work.labels,
                 invited=name in invited,
+                barred=state.barred(name),
+                agreement=_agreed(status.two_people.by_person.get(name)),
             )
         )
     return sorted(people, key=lambda person: (-person.labels, person.name))

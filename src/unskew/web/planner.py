@@ -5,7 +5,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Event, Thread
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from unskew.campaigns import Campaign
 from unskew.errors import UnskewError
 from unskew.estimation.sentences import ahead
+from unskew.methods.prospect import AHEAD
 from unskew.web.models import SpotShown
 
 READY = 3
@@ -39,6 +40,10 @@ class Outlook:
     trouble: str | None = None
     spots: tuple[SpotShown, ...] = ()
     ahead: str = ""
+    next: tuple[int, float] | None = None
+    """A number of next labels, and half the width that the interval should have after them."""
+    doubts: dict[str, float] = field(default_factory=dict)
+    """By row, the chance that its label is wrong."""
 
 
 class Runner(Protocol):
@@ -55,15 +60,17 @@ class Planner:
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
-        self._blind: BlindSpots | None = None
+        self._blind: tuple[int, BlindSpots] | None = None
 
     def run(self, stopped: Callable[[float], bool], say: Callable[[Outlook], None]) -> None:
         """Work until `stopped(seconds)`, which waits that long for the signal to stop, returns True."""
-        outlook, wait, first = Outlook(), 0.0, True
+        outlook, wait, first, rows = Outlook(), 0.0, True, 0
         while not stopped(wait):
             try:
                 closed, planned = self.step()
-                found = Outlook(None, self.spots(), self.ahead()) if closed or first else replace(outlook, trouble=None)
+                before, rows = rows, self.campaign.settings.pool_rows
+                renew = closed or first or rows != before
+                found = self.outlook() if renew else replace(outlook, trouble=None)
                 wait = 0.0 if closed or planned else EVERY
             except UnskewError as error:
                 found, wait = replace(outlook, trouble=str(error)), AFTER_TROUBLE
@@ -80,7 +87,8 @@ class Planner:
         campaign = self.campaign
         state, now = campaign.refresh(), campaign.ledger.now()
         free = sum(row.free(now) for row in state.open.values())
-        here = {row.holder for row in state.open.values() if not row.free(now)}  # everybody who labels holds a row
+        held = (*state.open.values(), *state.again.values())
+        here = {row.holder for row in held if not row.free(now)}  # everybody who labels holds a row
         wanted = READY * max(1, len(here))
         planned = free < wanted and campaign.room(state) > 0 and campaign.plan(max(ROUND, wanted))
         return campaign.close_due(), planned
@@ -91,19 +99,23 @@ class Planner:
         from unskew.campaigns.audit.filling import BlindSpots
 
         campaign = self.campaign
-        if self._blind is None:
-            self._blind = BlindSpots(campaign.log_frame, campaign.pool_sample, campaign.settings, most=SPOTS)
-        found = self._blind.filled(campaign.refresh().answered())
+        answered, settings = campaign.refresh().answered(), campaign.settings
+        if self._blind is None or self._blind[0] != settings.pool_rows:
+            self._blind = settings.pool_rows, BlindSpots(campaign.log_frame, campaign.pool_sample, settings, most=SPOTS)
+        found = self._blind[1].filled(answered)
         return tuple(
             SpotShown(rule=s.rule, share=s.population_share, before=1000 * s.rate_before, now=1000 * s.rate_now)
             for s in found
         )
 
-    def ahead(self) -> str:
-        """What more labels would do to the interval, in words."""
+    def outlook(self) -> Outlook:
+        """What more labels would do, and which of those given are in doubt."""
         campaign = self.campaign
-        status = campaign.status()
-        return ahead(campaign.measuring().ahead(status.left + status.open), status.aim.interval)
+        status, measuring = campaign.status(), campaign.measuring()
+        left = status.left + status.open
+        found, soon = measuring.ahead(left), measuring.ahead(min(AHEAD, left) or AHEAD)
+        then = None if soon is None or soon.half_width >= 1.0 else (soon.left, soon.half_width)
+        return Outlook(None, self.spots(), ahead(found, status.aim.interval), then, measuring.doubts())
 
 
 class InProcess:

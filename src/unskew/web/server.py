@@ -11,14 +11,16 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from unskew.campaigns import Campaign
+from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger.people import checked_name
-from unskew.errors import InputError, StoreError
-from unskew.web.app import create_app
+from unskew.errors import InputError
+from unskew.web.access import Admins
+from unskew.web.app import create_app, opened
 from unskew.web.connections import MOST, Connection
+from unskew.web.house import create_house
 from unskew.web.limits import Limits
 from unskew.web.planner import InProcess
-from unskew.web.turns import LEDGER
+from unskew.writing import unwritable
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,49 @@ class Links:
 
 
 def serve(dir: Path, *, host: str, port: int, annotators: Sequence[str], ready: Callable[[Links], None]) -> None:
-    """Serve the page of the campaign in `dir` until interrupted; `ready` is called with the links."""
-    with Campaign.open(dir, patience=LEDGER) as campaign, _listen(host, port) as listening:
-        if campaign.ledger.read_only:
-            raise StoreError(f"you may only read {dir}, and the page writes answers there. Ask its owner for more.")
+    """Serve the page of the campaign in `dir`, or of all campaigns in it, until interrupted.
+
+    `ready` is called with the links.
+    """
+    if _is_house(dir):
+        _serve_house(dir, host, port, annotators, ready)
+    else:
+        _serve_campaign(dir, host, port, annotators, ready)
+
+
+def _is_house(dir: Path) -> bool:
+    """Whether a folder is one for campaigns, and not itself one. A new folder is made if only it is missing."""
+    folder = Folder(dir)
+    if folder.marker.exists() or folder.ledger.exists():
+        return False
+    return dir.is_dir() or (not dir.exists() and dir.parent.is_dir())
+
+
+def _serve_house(dir: Path, host: str, port: int, annotators: Sequence[str], ready: Callable[[Links], None]) -> None:
+    if annotators:
+        raise InputError(
+            f"--annotator needs one campaign, and {dir} is a folder for several. Invite people on a campaign's page, "
+            "or serve its own folder."
+        )
+    with _listen(host, port) as listening:
+        try:
+            dir.mkdir(exist_ok=True)
+        except OSError as error:
+            raise unwritable(dir, error) from None
+        admins = Admins(_login(), str(dir.resolve()))
+        app = create_house(dir.resolve(), admins=admins, limits=Limits())
+        address = _address(host, listening)
+        ready(Links(address, f"{address}/enter#{admins.code()}", {}, []))
+        _run(app, listening)
+
+
+def _serve_campaign(dir: Path, host: str, port: int, annotators: Sequence[str], ready: Callable[[Links], None]) -> None:
+    with opened(dir) as campaign, _listen(host, port) as listening:
         admin = _login()
         for name in annotators:
             _check(name, admin)
-        app = create_app(campaign, InProcess(dir), name=campaign.name, admin=admin, limits=Limits())
+        admins = Admins(admin, campaign.id)
+        app = create_app(campaign, InProcess(dir), name=campaign.name, admins=admins, limits=Limits())
         people = campaign.state.people
         known = [name for name in annotators if name in people]
         tokens = {name: campaign.invite(name, "annotator") for name in annotators if name not in known}
@@ -50,13 +87,17 @@ def serve(dir: Path, *, host: str, port: int, annotators: Sequence[str], ready: 
         ready(
             Links(
                 address,
-                f"{address}/enter#{app.state.access.admin_code()}",
+                f"{address}/enter#{admins.code()}",
                 {name: f"{address}/enter#{token}" for name, token in tokens.items()},
                 known,
             )
         )
-        with suppress(KeyboardInterrupt):  # uvicorn passes the signal on once everything is closed
-            uvicorn.Server(configured(app)).run(sockets=[listening])
+        _run(app, listening)
+
+
+def _run(app: FastAPI, listening: socket.socket) -> None:
+    with suppress(KeyboardInterrupt):  # uvicorn passes the signal on once everything is closed
+        uvicorn.Server(configured(app)).run(sockets=[listening])
 
 
 def configured(app: FastAPI) -> uvicorn.Config:

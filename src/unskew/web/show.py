@@ -3,9 +3,9 @@
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 Kind = Literal["text", "number", "boolean", "date", "link", "image", "missing"]
@@ -42,8 +42,8 @@ class Field:
     wide: bool = False
 
 
-def fields(values: Mapping[str, Any]) -> list[Field]:
-    """The values of a row, in the order of its columns.
+def fields(values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[Field]:
+    """The values of a row, in the order of its columns; `names` are those that columns are shown under.
 
     >>> for field in fields({"income_eur": 41250.0, "yearsEmployed": 3.14159, "is_member": True, "note": None}):
     ...     print(f"{field.name}: {field.text}")
@@ -52,7 +52,37 @@ def fields(values: Mapping[str, Any]) -> list[Field]:
     Is member: Yes
     Note: missing
     """
-    return [_field(column, value) for column, value in values.items()]
+    shown = [(_field(column, value), (names or {}).get(column)) for column, value in values.items()]
+    return [replace(field, name=name) if name else field for field, name in shown]
+
+
+class Columns(NamedTuple):
+    """The columns that people see, each with the name it is shown under, "" for its own. Empty: all but the id."""
+
+    chosen: tuple[tuple[str, str], ...]
+    id: str | None
+
+    def values(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """What people may see of a row, in order. The page shows its id elsewhere.
+
+        >>> Columns((("debt", "Debts"),), "id").values({"id": 7, "age": 30, "debt": 0.5})
+        {'debt': 0.5}
+        """
+        columns = [column for column, _ in self.chosen] or [column for column in row if column != self.id]
+        return {column: row[column] for column in columns if column in row}
+
+    def fields(self, row: Mapping[str, Any]) -> list[Field]:
+        """The same, as a person reads it."""
+        return fields(self.values(row), dict(self.chosen))
+
+
+def name_of(column: str) -> str:
+    """The name a column is shown under by itself.
+
+    >>> name_of("income_eur")
+    'Income'
+    """
+    return _name_and_unit(column)[0]
 
 
 def humanise(column: str) -> str:

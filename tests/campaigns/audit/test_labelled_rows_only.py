@@ -28,10 +28,11 @@ def test_alone_it_says_nothing_about_everyone() -> None:
     found = audit_log(GRANTED, "repaid", id="application")
     assert found.only_labelled and found.apparent.value < 0.1
     assert found.naive is found.weighted is found.diagnostics is found.blind_spots is None
-    (said,) = found.warnings
-    assert "shows only those who were picked" in said and "--pool" in said
+    (finding,) = found.findings
+    assert "shows only those who were picked" in finding.says and "--pool" in finding.remedy
     page = audit_page.html(found, "granted.csv")
-    assert said in page and page.count("not known") == 2 and page.count("Not known") == 2 and "None:" not in page
+    assert finding.says in page and finding.remedy in page and "Give the rows without a label" in page
+    assert page.count("not known") == 2 and page.count("Not known") == 2 and "None:" not in page
     assert json.loads(json.dumps(found.as_dict()))["error"]["naive_on_everyone"] is None
 
 
@@ -50,7 +51,7 @@ def test_a_pool_shows_where_labels_are_missing(compared: LogAudit) -> None:
     assert spot.population_share == spot.rows / POOL.height > 0.5 and spot.label_share < 0.05
     assert compared.relative.below_0_05 > 0.3 and compared.relative.effective_labels < compared.labels
     page = audit_page.html(compared, "granted.csv")
-    assert "up to a common factor" in page and "rows of the pool" in page and "<img" in page
+    assert "up to a common factor" in page and "rows of the pool" in page and page.count('class="bar ') == 2
 
 
 def test_a_column_that_only_the_pool_varies_is_a_blind_spot() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -133,11 +134,28 @@ def test_refusals() -> None:
         audit_log(frame, "outcom", "q0", "id")
 
 
+def test_every_finding_says_what_to_do(found: LogAudit) -> None:
+    frame, _ = loans()
+    wrong = audit_log(frame.with_columns(q0=pl.lit(0.9)), "outcome", "q0", "id")
+    estimated = audit_log(frame.drop("q0"), "outcome", id="id")
+    for audited in (found, wrong, estimated):
+        assert audited.findings and all(finding.remedy.endswith(".") for finding in audited.findings)
+        assert audited.as_dict()["findings"][0]["says"] == audited.warnings[0]
+        page = audit_page.html(audited, "loans.csv", "unskew start campaign")
+        assert all(escape(finding.remedy).replace("&#x27;", "&#39;") in page for finding in audited.findings)
+        assert "unskew start campaign" in re.sub("</?span>", "", page)
+    refuted = [one for one in wrong.findings if "mean of z/q0" in one.says or "points on average" in one.says]
+    assert len(refuted) == 2 and all("leave --propensity out" in one.remedy for one in refuted)
+    assert any("in a blind spot" in one.says and "Get labels there" in one.remedy for one in found.findings)
+    assert [step.title for step in audit_page.next_steps(found, None)] == ["Start a campaign on this log"]
+    assert audit_page.next_steps(wrong, None)[0].title == "Put the propensities right"
+
+
 def test_the_page_stands_alone(found: LogAudit) -> None:
     odd = replace(found, classes={"<b>": 1, "$x$": 2})
     page = audit_page.html(odd, "loans <2024>.csv")
-    assert "loans &lt;2024&gt;.csv" in page and "<b>" not in page
-    assert "data:image/png;base64," in page and "http" not in page
+    assert "loans &lt;2024&gt;.csv" in page and "“&lt;b&gt;”" in page and "“<b>”" not in page
+    assert "http" not in page and "<img" not in page and page.count('class="bar ') == 2
     assert str(found.blind_spots[0].rule).replace("<", "&lt;") in page
     assert "None: no region" in audit_page.html(replace(found, blind_spots=()), "x")
 

@@ -96,7 +96,7 @@ def campaign(tmp_path: Path) -> Iterator[Campaign]:
     frame.drop("outcome", "q0").write_parquet(tmp_path / "pool.parquet")
     with Campaign.create(
         tmp_path / "loans", log=tmp_path / "log.parquet", pool=tmp_path / "pool.parquet", label="outcome",
-        propensity="q0", classes=("<late>", 'repaid "in full"'), budget=20, drawn=0.3, overlap="separate",
+        propensity="q0", classes=("<late>", 'repaid "in full"'), budget=20, drawn=0.3, same_ids="separate",
     ) as made:  # fmt: skip
         yield made
 

@@ -55,9 +55,9 @@ def test_more_labels_than_can_be_known(monkeypatch):
 
 
 def test_shared_ids_are_noticed_and_refused():
-    with pytest.raises(InputError, match="100 ids of column 'loan' are in both log and pool.*--overlap merge"):
+    with pytest.raises(InputError, match="100 ids of column 'loan' are in both log and pool.*--same-ids merge"):
         read(table(), table(300))
-    assert read(table(), table(300), overlap="separate").pool.height == ROWS
+    assert read(table(), table(300), same_ids="separate").pool.height == ROWS
 
 
 def test_the_same_table_is_noticed_without_ids(tmp_path):
@@ -83,7 +83,7 @@ def test_a_table_that_is_log_and_pool_is_split_at_random(lacks):
     """Also if the pool is what has no label yet: then the log must lose rows of both kinds."""
     log = table(rows=2000)
     pool = {"nothing": log, "labels": log.drop("paid"), "labelled rows": log.filter(pl.col("paid").is_null())}[lacks]
-    found = read(log, pool, overlap="merge")
+    found = read(log, pool, same_ids="merge")
     whole = log.with_columns(pl.col("loan", "paid").cast(pl.Int64).cast(pl.String)).select("loan", "paid")
     assert together(found).equals(whole)
     assert 0.45 < found.log.rows / 2000 < 0.55 and found.known == found.pool["paid"].count()
@@ -93,7 +93,7 @@ def test_a_table_that_is_log_and_pool_is_split_at_random(lacks):
 
 def test_tables_with_some_rows_in_common_keep_the_others():
     log, pool = table(), table(300, seed=1)
-    found = read(log, pool.drop("paid"), overlap="merge")
+    found = read(log, pool.drop("paid"), same_ids="merge")
     people = together(found)
     assert people["loan"].to_list() == [str(k) for k in range(700)]
     assert set(map(str, range(300))) <= set(found.log.frame["loan"])
@@ -104,13 +104,13 @@ def test_a_pool_of_some_unlabelled_rows_of_the_log_is_no_sample_of_everyone():
     log = table(rows=1000)
     pool = log.filter(pl.col("paid").is_null())[:200]
     with pytest.raises(InputError, match="the pool is no sample of everyone. Give the whole log as the pool"):
-        read(log, pool, overlap="merge")
+        read(log, pool, same_ids="merge")
 
 
 def test_labels_that_contradict_each_other_are_refused():
     log = table()
     with pytest.raises(InputError, match="has the label '[01]' in the log and '[01]' in the pool"):
-        read(log, log.with_columns(paid=1.0 - pl.col("paid")), overlap="merge")
+        read(log, log.with_columns(paid=1.0 - pl.col("paid")), same_ids="merge")
 
 
 def test_half_of_a_pool_with_labels_can_be_a_second_log():
@@ -129,9 +129,9 @@ def test_half_of_a_pool_with_labels_can_be_a_second_log():
     ("how", "told"),
     [
         ({"pool_labels": "all"}, "pool labels must be known, logged or ignore; got 'all'"),
-        ({"overlap": "join"}, "overlap must be refuse, merge or separate; got 'join'"),
-        ({"overlap": "merge", "id": None}, "to merge log and pool needs ids"),
-        ({"overlap": "merge", "pool_labels": "logged"}, "Leave out one of"),
+        ({"same_ids": "join"}, "same ids must be refuse, merge or separate; got 'join'"),
+        ({"same_ids": "merge", "id": None}, "to merge log and pool needs ids"),
+        ({"same_ids": "merge", "pool_labels": "logged"}, "Leave out one of"),
     ],
 )
 def test_words_that_mean_nothing(how, told):
@@ -146,10 +146,10 @@ def test_a_pool_in_files_is_looked_at_row_by_row(tmp_path, monkeypatch, ending):
     path, pool = tmp_path / f"pool.{ending}", table(390, seed=1)
     getattr(pool, f"write_{ending}")(path)
     with pytest.raises(InputError, match="of the 400 rows of the pool have a label in 'paid'.*--pool-labels ignore"):
-        read(table(), path, overlap="separate")
+        read(table(), path, same_ids="separate")
     with pytest.raises(InputError, match="10 ids of column 'loan' are in both log and pool.*stays in its files"):
         read(table(), path, pool_labels="ignore")
-    found = read(table(), path, pool_labels="ignore", overlap="separate")
+    found = read(table(), path, pool_labels="ignore", same_ids="separate")
     assert found.files is not None and found.known == 0
     pool.with_columns(paid=pl.lit("NA"), loan=pl.col("loan") + 5000).pipe(lambda f: getattr(f, f"write_{ending}")(path))
     assert read(table(), path).files is not None

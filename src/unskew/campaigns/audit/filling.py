@@ -22,6 +22,8 @@ class Filled:
     """
 
     rule: str
+    where: str
+    """The same rule as commands take it."""
     rows: int
     log_labels: int
     chosen: int
@@ -95,6 +97,7 @@ class BlindSpots:
             spots.append(
                 Filled(
                     rule=str(rule).replace("_", " "),
+                    where=str(rule),
                     rows=round(of_log) + round(of_pool),
                     log_labels=round(float(self._counts[log & self._known].sum())) + had,
                     chosen=int((inside & chosen).sum()),

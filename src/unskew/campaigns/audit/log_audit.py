@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from unskew.campaigns.audit.blind_spots import BlindSpot, blind_spots, missing_from
+from unskew.campaigns.audit.findings import Finding, findings, marked
 from unskew.campaigns.tables.column_types import kinds, left_out
 from unskew.campaigns.tables.encoding import block_places, encoder, features
 from unskew.campaigns.tables.files import check_pool, label_texts, read_table
-from unskew.campaigns.tables.label_columns import said_missing
 from unskew.campaigns.tables.log_files import read_log
 from unskew.campaigns.tables.pool_files import AsInLog, files_that_stay, sample_of
 from unskew.campaigns.tables.several_logs import policies_in
@@ -22,7 +22,6 @@ from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone, trust
 from unskew.estimation.many import ManyEveryone
 from unskew.estimation.population import PopulationEstimate
-from unskew.estimation.sentences import MISFIT
 from unskew.kept import nearly_all
 from unskew.methods.pool import JUDGE
 from unskew.models.bayes import BayesianLogistic
@@ -88,7 +87,8 @@ class LogAudit:
         The errors on everyone of the naive model, and of the model fitted with weights 1/q0.
     blind_spots : tuple of BlindSpot or None
         None where they cannot be known: rows without a label are missing from the log, and there is no pool.
-    warnings : tuple of str
+    findings : tuple of Finding
+        What a reader should not miss, each with what to do about it.
     """
 
     rows: int
@@ -106,7 +106,12 @@ class LogAudit:
     naive: PopulationEstimate | None
     weighted: PopulationEstimate | None
     blind_spots: tuple[BlindSpot, ...] | None
-    warnings: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was found, without what to do about it."""
+        return tuple(finding.says for finding in self.findings)
 
     @property
     def reveal_rate(self) -> float:
@@ -134,6 +139,7 @@ class LogAudit:
             },
             "blind_spots": None if self.blind_spots is None else [spot.as_dict() for spot in self.blind_spots],
             "warnings": list(self.warnings),
+            "findings": [finding._asdict() for finding in self.findings],
         }
 
 
@@ -226,10 +232,9 @@ def audit_log(
         naive=None if only_labelled else naive.estimate(),
         weighted=None if weighted is None else weighted.estimate(),
         blind_spots=None if spots is None else tuple(spots),
-        warnings=(),
+        findings=(),
     )
-    marked = [f"{said_missing(read.marks)}. Name a class of that name with --classes at `start`."] if read.marks else []
-    return replace(found, warnings=(*marked, *_warnings(found)))
+    return replace(found, findings=(*marked(read.marks), *findings(found)))
 
 
 def _within(data: LoggedData, y: Any, given: pl.Series, policy: Any, seed: int) -> LoggedData:
@@ -297,86 +302,3 @@ def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone | ManyEveryone
         return ManyEveryone.judged(*judged).trusting(data)
     found = Everyone.judged(*judged)
     return replace(found, log=trust(data, found.margin))
-
-
-def _warnings(found: LogAudit) -> list[str]:
-    """What a reader should not miss, in sentences."""
-    d = found.diagnostics
-    said = _of_labelled_rows(found) if d is None else _of_propensities(found, d)
-    said += [
-        f"There is {_none(found)} where {spot.rule}. Weighting cannot help there; only new labels can."
-        for spot in found.blind_spots or ()
-        if not spot.labels
-    ]
-    if found.naive is not None and found.apparent.high < found.naive.low:
-        said.append(
-            f"The naive model looks better than it is: {100 * found.apparent.value:.1f} % wrong where there are "
-            f"labels, {100 * found.naive.value:.1f} % on everyone."
-        )
-    if found.modelled_rows < found.rows:
-        said.append(f"Propensities and errors rest on {found.modelled_rows:,} of {found.rows:,} rows, drawn at random.")
-    if found.kept_rows is not None:
-        said.append(
-            f"Blind spots rest on {found.kept_rows:,} rows of the log, drawn at random from those with a label and "
-            "from those without one."
-        )
-    return said
-
-
-def _none(found: LogAudit) -> str:
-    """No label, as far as is known."""
-    return "no label at all" if found.kept_rows is None else "hardly any label, or none,"
-
-
-def _of_labelled_rows(found: LogAudit) -> list[str]:
-    """What a log of labelled rows only does not tell."""
-    every = "Every row" if found.labels == found.rows else f"Nearly every row ({found.labels:,} of {found.rows:,})"
-    said = [f"{every} has a label, so this log shows only those who were picked."]
-    if found.relative is None:
-        return [
-            f"{said[0]} Nothing in it says how a model does on the others. Give the rows without a label too, or a "
-            "sample of everyone with --pool. If nobody was left out, name a propensity column that is 1 in every row."
-        ]
-    said[0] += (
-        " It is compared with the pool, taken for a sample of everyone: this shows where labels are missing. How often "
-        "a model is wrong there, only labels of rows of the pool can tell."
-    )
-    return said
-
-
-def _of_propensities(found: LogAudit, d: Diagnostics) -> list[str]:
-    """What propensities, given or estimated, make of the results."""
-    said = []
-    if d.q0_estimated:
-        said.append(
-            "No propensity column was named, so propensities were estimated. Results that rest on them hold only if "
-            "the columns include everything that decided who got a label."
-        )
-    if not d.one_inside:
-        said.append(
-            f"The mean of z/q0 should be 1 and is {d.mean_weight:.2f}, which chance does not explain: the propensities "
-            "do not fit the log."
-        )
-        if found.blind_spots is None:
-            said.append(
-                "By these propensities many more rows should have no label. It seems that they are missing from the "
-                "file. Give them too: without them, errors on everyone are wrong."
-            )
-    elif found.weighted is not None and found.weighted.q0_refuted:
-        said.append(f"{MISFIT}, which chance does not explain: weights based on them mislead.")
-    if d.calibration_error > 2.0 * d.calibration_error_by_chance + 0.01:
-        said.append(
-            f"Propensities and reveal rates differ by {100 * d.calibration_error:.1f} points on average, where "
-            f"chance alone would give {100 * d.calibration_error_by_chance:.1f}: weights based on them mislead."
-        )
-    if d.below_0_01 > 0.0:
-        said.append(
-            f"{100 * d.below_0_01:.1f} % of the rows had a chance of a label below 1 in 100: conclusions about them "
-            "rest on very few labels, or on none."
-        )
-    if d.effective_labels < 0.3 * d.revealed:
-        said.append(
-            f"After reweighting, {d.revealed:,} labels carry as much information as about {d.effective_labels:,.0f} "
-            "drawn at random."
-        )
-    return said

@@ -104,7 +104,8 @@ def ledger_frame(events: Iterable[Recorded]) -> pl.DataFrame:
     """The ledger as a table: one row for each event and each row of the pool that the event is about.
 
     Every lease, answer, skip and correction has the round, reason and probability of its row beside it. So the labels,
-    with the probabilities with which they were asked for, are the rows whose `kind` is "answered" or "corrected".
+    with the probabilities with which they were asked for, are the rows whose `kind` is "answered", "seconded" (by one
+    more person, who did not see the others' answers) or "corrected".
     `details` is the rest of the event as JSON: for a planned row, the values that people are shown.
 
     >>> from unskew.campaigns.ledger.events import Answered, PlannedRow
@@ -132,9 +133,10 @@ def ledger_frame(events: Iterable[Recorded]) -> pl.DataFrame:
 def _about(event: Event) -> Iterator[dict[str, Any]]:
     """The body of an event, once for each row of the pool it is about. Hashes of tokens are left out."""
     whole = event.as_body()
-    body = {key: value for key, value in whole.items() if key not in ("rows", "ids", "token_sha256")}
+    body = {key: value for key, value in whole.items() if key not in ("ids", "token_sha256")}
     if isinstance(event, Planned):
-        yield from ({**body, **row} for row in whole["rows"])
+        rows = body.pop("rows")
+        yield from ({**body, **row} for row in rows)
     elif isinstance(event, Leased):
         yield from ({**body, "id": id} for id in event.ids)
     else:

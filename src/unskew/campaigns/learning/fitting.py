@@ -37,6 +37,7 @@ from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.many import ManyEveryone
 from unskew.estimation.population import PopulationEstimate
+from unskew.estimation.strata import Part
 from unskew.labels import codes
 from unskew.methods.learner import Learner, Member
 from unskew.methods.loop import Method
@@ -83,6 +84,11 @@ class Fitting:
         self._lock = threading.RLock()
         self._last: Fitted | None = None
         self._judged: tuple[str, Everyone | ManyEveryone] | None = None
+
+    @property
+    def prepared(self) -> Prepared:
+        """Log and pool as a method takes them."""
+        return self._prepared
 
     @property
     def log_frame(self) -> pl.DataFrame:
@@ -377,9 +383,11 @@ def _judged(model: Any, X: Rows, positive: str) -> tuple[NDArray[Any], Floats | 
 
 
 def design_of(method: PoolMethod, asked: Snapshot, *, whole: bool = False) -> Design:
-    """How the labels of log and pool came about."""
+    """How the labels of log and pool came about. If the pool grew, each batch of rows is a stratum."""
     known = tuple(batch.picked()._replace(before=True) for batch in before(method))
-    return method.held(whole=whole).design(method.log_, (*known, *picked_by_round(asked)))
+    held, later = method.held(whole=whole), [Part(part.rows, len(known) + part.after) for part in asked.parts]
+    parts = [Part(held.n - sum(part.rows for part in later)), *later] if later else []
+    return held.design(method.log_, (*known, *picked_by_round(asked)), parts)
 
 
 def before(method: PoolMethod) -> list[PoolRound]:

@@ -19,6 +19,7 @@ from unskew.campaigns.tables.blocks import Part, parts
 from unskew.campaigns.tables.files import read_table
 from unskew.campaigns.tables.frames import as_csv
 from unskew.campaigns.tables.pool_files import is_many
+from unskew.errors import InputError
 from unskew.pools.scanning import Progress
 from unskew.writing import Output, unwritable
 
@@ -58,6 +59,9 @@ def _text(settings: Settings) -> list[str]:
 
 def _judged(model: Pipeline, settings: Settings, part: Part) -> tuple[pl.DataFrame, int, int]:
     frame = part.read()
+    if not frame.columns:  # nothing was read, so it looks as if there were no rows
+        named = ", ".join(list(settings.kinds)[:5])
+        raise InputError(f"the rows have none of the columns that the model knows: {named}. Give the pool's columns.")
     cuts = range(0, frame.height, FEW)
     few = (predicted(model, settings, frame[k : k + FEW]) for k in cuts)  # all would take more memory
     return pl.concat(few), part.done, part.total

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.learning.cache import Cache, save
+from unskew.campaigns.ledger.events import Extended
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.tables.encoding import BLOCKS, block_places, encoder, feature_names, features, from_plain
 from unskew.campaigns.tables.files import label_texts
@@ -105,20 +106,35 @@ class Prepared:
             raise InputError(
                 f"the {self.settings.pool_rows:,} rows of the pool stay in their files. Use pool_sample, or read those."
             )
-        return self._table(self.folder.pool, self.settings.pool_sha256) if self.files is None else self.sample.frame
+        return pl.concat(self.part_frames, how="vertical_relaxed")
+
+    @cached_property
+    def part_frames(self) -> list[pl.DataFrame]:
+        """The rows that the pool began with, and those that came later, of a pool that is read whole."""
+        first = self._table(self.folder.pool, self.settings.pool_sha256) if self.files is None else self.sample.frame
+        return [first, *(self._table(path, part.sha256) for path, part in self._later(listed=False))]
+
+    def _later(self, *, listed: bool) -> list[tuple[Path, Extended]]:
+        """The files of the folder about rows that came to the pool later."""
+        parts = enumerate(self.settings.pool_parts, start=2)
+        return [(self.folder.part(number, listed=listed), part) for number, part in parts]
 
     @cached_property
     def files(self) -> list[PoolFile] | None:
         """The files of a pool that stayed where it is; None if the pool is in the folder."""
         if not self.folder.pool_files.exists():
             return None
-        self.folder.check_table(self.folder.pool_files, self.settings.pool_sha256)
-        return read_list(self.folder.pool_files)
+        lists = [(self.folder.pool_files, self.settings.pool_sha256)]
+        if self.settings.first_rows > JUDGE:  # otherwise, rows that came later are in the folder
+            lists += [(path, part.sha256) for path, part in self._later(listed=True)]
+        for path, sha256 in lists:
+            self.folder.check_table(path, sha256)
+        return [file for path, _ in lists for file in read_list(path)]
 
     @property
     def sampled(self) -> bool:
         """Whether a sample stands for the pool, which is in files that are never read whole."""
-        return self.files is not None and self.settings.pool_rows > JUDGE
+        return self.files is not None and self.settings.first_rows > JUDGE
 
     def check_files(self) -> None:
         """Refuse files that are not what they were."""
@@ -127,17 +143,20 @@ class Prepared:
 
     def check_hashes(self, progress: Progress | None = None) -> int:
         """Refuse files that are not, bit for bit, what they were. Returns the number of files."""
+        copied = [] if self.sampled else [(path, part.sha256) for path, part in self._later(listed=False)]
         if self.files is None:
-            self.folder.check_table(self.folder.pool, self.settings.pool_sha256)
-            return 1
-        check_files(self.files)
-        check_hashes(self.files, progress)
-        return len(self.files)
+            copied.append((self.folder.pool, self.settings.pool_sha256))
+        for path, sha256 in copied:
+            self.folder.check_table(path, sha256)
+        if self.files is not None:
+            check_files(self.files)
+            check_hashes(self.files, progress)
+        return len(copied) + len(self.files or ())
 
     @cached_property
     def sample(self) -> Sample:
         """An even sample of a pool in files, or all of a small one. It is kept in the cache."""
-        size = min(JUDGE, self.settings.pool_rows)
+        size = JUDGE if self.sampled else self.settings.first_rows
 
         def make(path: Path) -> None:
             self.check_files()
@@ -171,12 +190,13 @@ class Prepared:
         """The files with all columns but a label."""
         assert self.files is not None
         columns = [name for name in columns_of(self.files) if name != self.settings.label]
-        found = FilePool(self.files, self._reader, self._encode, columns=columns, id=self.settings.id)
+        found = FilePool(self.files, self.reader, self._encode, columns=columns, id=self.settings.id)
         found.progress = self._progress
         return found
 
     @cached_property
-    def _reader(self) -> AsInLog:
+    def reader(self) -> AsInLog:
+        """What makes of rows of the pool's files what they are in a pool that is read whole."""
         told = self.settings
         log = self.log_frame if told.policy is None else self.log_frame.drop(told.policy)
         return AsInLog.of(log, told.label, told.propensity, told.id, self.files, told.types, told.given)
@@ -279,7 +299,7 @@ class Prepared:
     def pool(self) -> Pool:
         """The pool as a method takes it."""
         if self.files is not None and self.sampled:
-            read, kinds = self._reader.only(list(self.settings.kinds)), self.settings.kinds
+            read, kinds = self.reader.only(list(self.settings.kinds)), self.settings.kinds
             found = SampledPool(
                 self.files, read, self._encode, lambda: self.sample, columns=list(kinds), id=self.settings.id
             )

@@ -167,13 +167,37 @@ class Skipped(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Seconded(Event):
+    """The actor, who did not see what others said of the row, gave one more opinion of it, or passed (None)."""
+
+    kind = "seconded"
+    id: str
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Corrected(Event):
-    """A label, or a skip (None), replaced the answer that was there."""
+    """A label, or a skip (None), replaced the answer that was there, or settled what people disagreed on."""
 
     kind = "corrected"
     id: str
     label: str | None
     was: str | None = None
+    reason: str = ""
+    """Why, in the actor's words. Versions before 0.9.0 did not ask."""
+
+    def as_body(self) -> dict[str, Any]:
+        body = {"id": self.id, "label": self.label, "was": self.was}
+        return {**body, "reason": self.reason} if self.reason else body
+
+
+@dataclass(frozen=True, slots=True)
+class Commented(Event):
+    """The actor wrote something about a row."""
+
+    kind = "commented"
+    id: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +264,54 @@ class Revoked(Event):
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Paused(Event):
+    """Somebody gets no rows until `Resumed`."""
+
+    kind = "paused"
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed(Event):
+    """Somebody gets rows again, however many they have skipped."""
+
+    kind = "resumed"
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged(Event):
+    """Something that may change while a campaign runs was changed (`ledger.arrangement`)."""
+
+    kind = "arranged"
+    changes: dict[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Extended(Event):
+    """The pool got new rows, after `after` rounds were planned. Their places follow those of the rows before them.
+
+    `file` is the name of the file in the campaign's folder that holds them, or that lists the files in which they stay,
+    and `sha256` is its digest. `types` are the columns that have a wider type from now on, such as numbers that had
+    been whole.
+    """
+
+    kind = "extended"
+    rows: int
+    sha256: str
+    file: str
+    after: int
+    types: dict[str, str] = field(default_factory=dict, hash=False)
+
+
 KINDS: dict[str, type[Event]] = {
     each.kind: each
-    for each in (Started, Planned, Leased, Answered, Skipped, Corrected, Undone, Closed, Invited, Revoked)
-}
+    for each in (
+        Started, Planned, Leased, Answered, Skipped, Seconded, Corrected, Commented, Undone, Closed, Invited, Revoked,
+        Paused, Resumed, Arranged, Extended,
+    )
+}  # fmt: skip
 
 
 def decode(kind: str, body: str) -> Event:

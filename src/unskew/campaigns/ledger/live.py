@@ -7,6 +7,7 @@ from functools import partial
 
 from unskew.campaigns.ledger.chain import Head
 from unskew.campaigns.ledger.events import Event, Recorded
+from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import State
 from unskew.campaigns.ledger.store import Ledger, Writer
 from unskew.errors import StoreError, UnskewError
@@ -39,13 +40,13 @@ class Transaction:
 class Live:
     """The state of one campaign. Several threads may share it; while one holds `lock`, the state does not change."""
 
-    def __init__(self, ledger: Ledger, campaign: str, budget: int, head: Head) -> None:
-        self._ledger, self._campaign, self._budget, self._head = ledger, campaign, budget, head
+    def __init__(self, ledger: Ledger, campaign: str, began: Settings, head: Head) -> None:
+        self._ledger, self._campaign, self.began, self._head = ledger, campaign, began, head
         self.lock = threading.RLock()
         self._forget()
 
     def _forget(self) -> None:
-        self.known = State(self._budget)
+        self.known = State(self.began.budget)
         self.last: Recorded | None = None
         """The last event that `known` is up to."""
 
@@ -61,6 +62,12 @@ class Live:
             self._forget()
             raise
         self.last = events[-1] if events else self.last
+
+    @property
+    def settings(self) -> Settings:
+        """What the campaign was created with, and the rows that its pool has got since, as far as is known here."""
+        state = self.known if self.last is not None else self.refresh()
+        return self.began.with_parts(state.parts)
 
     def refresh(self) -> State:
         """Apply the events that others have written since."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
 
-from unskew.campaigns.ledger.events import Answered, Leased, Recorded, Skipped, Undone
+from unskew.campaigns.ledger.events import Answered, Leased, Recorded, Seconded, Skipped, Undone
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Pace:
             at = datetime.fromisoformat(recorded.at)
             for id in event.ids if isinstance(event, Leased) else (event.id,):
                 self.handed[actor, id] = at
-        elif isinstance(event, Answered | Skipped):
+        elif isinstance(event, Answered | Seconded | Skipped):
             handed = self.handed.pop((actor, event.id), None)
             at = datetime.fromisoformat(recorded.at)
             if handed is not None:

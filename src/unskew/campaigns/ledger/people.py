@@ -3,6 +3,7 @@
 import hashlib
 import re
 import secrets
+from typing import Literal
 
 from unskew.campaigns.ledger.state import Person, State
 from unskew.errors import InputError, unknown
@@ -40,6 +41,12 @@ def holder(state: State, token: str) -> Person | None:
         if secrets.compare_digest(person.token_sha256, known):
             found = person
     return found
+
+
+def ended(state: State, token: str) -> Literal["revoked", "replaced"] | None:
+    """Why a token no longer works; None if it does, or if nobody ever had it."""
+    name = state.old_tokens.get(token_hash(token))
+    return None if name is None else "replaced" if name in state.people else "revoked"
 
 
 def checked_name(name: str) -> str:

@@ -1,9 +1,10 @@
 """What a campaign was created with. Settings never change."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
+from unskew.campaigns.ledger.events import Extended
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import Costs
 from unskew.kept import Kept
@@ -68,6 +69,9 @@ class Settings:
         The number of rows of the pool that had a label before the campaign, and are never asked for.
     sources : tuple of str
         Where labels came from before the campaign, in words.
+    pool_parts : tuple of Extended
+        The rows that came to the pool later, which are counted in `pool_rows`. They are not kept with the settings:
+        the ledger's events say them (`with_parts`).
 
     Examples
     --------
@@ -106,6 +110,20 @@ class Settings:
     policy: str | None = None
     pool_labelled: int = 0
     sources: tuple[str, ...] = ()
+    pool_parts: tuple[Extended, ...] = ()
+
+    @property
+    def first_rows(self) -> int:
+        """The number of rows that the pool had when the campaign began."""
+        return self.pool_rows - sum(part.rows for part in self.pool_parts)
+
+    def with_parts(self, parts: tuple[Extended, ...]) -> Self:
+        """The settings of the same campaign, whose pool has got these rows since it began, and no others."""
+        if parts == self.pool_parts:
+            return self
+        rows = self.first_rows + sum(part.rows for part in parts)
+        wider = {name: kind for part in parts for name, kind in part.types.items()}
+        return replace(self, pool_rows=rows, pool_parts=parts, types=self.types | wider)
 
     @property
     def kept(self) -> Kept | None:
@@ -126,7 +144,9 @@ class Settings:
 
     def as_record(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        record = {each.name: getattr(self, each.name) for each in fields(self)}
+        record = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "pool_parts"}
+        if self.pool_parts:
+            record["pool_parts"] = [part.as_body() for part in self.pool_parts]
         columns = {name: dict(record[name]) for name in ("kinds", "given", "types")}
         return {**record, **{name: list(getattr(self, name)) for name in LISTS}, **columns}
 
@@ -137,7 +157,8 @@ class Settings:
         Unknown keys are ignored and missing ones get their default. Version 0.1.0 wrote `drawn` as "audit". A value of
         another type is a `ValueError`: then the ledger is damaged.
         """
-        known = {each.name: record[each.name] for each in fields(cls) if each.name in record}
+        names = [each.name for each in fields(cls) if each.name != "pool_parts"]
+        known = {name: record[name] for name in names if name in record}
         if "drawn" not in known and "audit" in record:
             known["drawn"] = record["audit"]
         usual = cls()

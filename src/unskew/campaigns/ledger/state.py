@@ -5,30 +5,44 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
+from unskew.campaigns.ledger.arrangement import Arrangement
 from unskew.campaigns.ledger.events import (
     Answered,
+    Arranged,
     Closed,
+    Commented,
     Corrected,
     Event,
+    Extended,
     Invited,
     Leased,
+    Paused,
     Planned,
     PlannedRow,
     Reason,
     Recorded,
+    Resumed,
     Revoked,
+    Seconded,
     Skipped,
     Started,
     Undone,
 )
+from unskew.campaigns.ledger.opinions import Opinion, counted, differ, for_two, votes, wanted
 from unskew.campaigns.ledger.pace import Pace
 from unskew.errors import StoreError
 from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
     from unskew.estimation.population import PopulationEstimate
+
+SKIPS = 15
+"""The number of rows that somebody may skip one after the other. Then they get no more until somebody says so."""
+
+Barred = Literal["ended", "paused", "skips"]
+"""Why somebody gets no rows: the campaign has ended, they were paused, or they skip everything."""
 
 
 class RowStatus(StrEnum):
@@ -58,6 +72,12 @@ class Row:
     label: str | None = None
     by: str | None = None
     at: str | None = None
+    for_two: bool = False
+    """Whether a second person is to see it."""
+    opinions: tuple[Opinion, ...] = ()
+    """What each person said who was shown the row, first to last."""
+    settled: bool = False
+    """Whether somebody who knew the opinions decided."""
 
     @property
     def id(self) -> str:
@@ -87,6 +107,21 @@ class Row:
     def done(self) -> bool:
         """Whether it was answered or skipped."""
         return self.status in (RowStatus.ANSWERED, RowStatus.SKIPPED)
+
+    @property
+    def conflict(self) -> bool:
+        """Whether people gave it different labels and nobody has settled it."""
+        return self.status == RowStatus.ANSWERED and not self.settled and differ(self.opinions)
+
+    @property
+    def wants_another(self) -> bool:
+        """Whether one more person should see it."""
+        open = self.for_two and self.status == RowStatus.ANSWERED and not self.settled
+        return open and wanted(self.opinions)
+
+    def said(self, name: str) -> Opinion | None:
+        """What that person said of it."""
+        return next((one for one in self.opinions if one.by == name), None)
 
     def expired(self, now: datetime) -> bool:
         """Leased, and not answered in time.
@@ -122,6 +157,14 @@ class Batch:
     closed again."""
 
 
+class Comment(NamedTuple):
+    """What somebody wrote about a row, or why they corrected its label."""
+
+    by: str
+    at: str
+    text: str
+
+
 class Snapshot(NamedTuple):
     """What was asked and answered at one moment."""
 
@@ -131,6 +174,8 @@ class Snapshot(NamedTuple):
     """All rows that were asked for."""
     spreads: list[float | None]
     """The spread of a draw in each round."""
+    parts: tuple[Extended, ...] = ()
+    """The rows that came to the pool later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +200,16 @@ class State:
     batches: list[Batch] = field(default_factory=list)
     open: dict[str, Row] = field(default_factory=dict)
     """Rows waiting or leased, in the order they were planned. Rows that were taken back come before those."""
+    again: dict[str, Row] = field(default_factory=dict)
+    """Answered rows that one more person should see, as that person gets them: without any answer."""
+    arrangement: Arrangement = field(default_factory=Arrangement)
+    comments: dict[str, list[Comment]] = field(default_factory=dict)
+    paused: set[str] = field(default_factory=set)
+    streaks: Counter[str] = field(default_factory=Counter)
+    """The number of rows that each person has skipped since their last label."""
     people: dict[str, Person] = field(default_factory=dict)
+    old_tokens: dict[str, str] = field(default_factory=dict)
+    """The hashes of tokens that no longer work, and whose they were."""
     done: dict[str, list[str]] = field(default_factory=dict)
     """The ids that each annotator answered or skipped and may still take back, latest last."""
     given: dict[str, set[str]] = field(default_factory=dict)
@@ -172,6 +226,10 @@ class State:
     """The number of answers that each person replaced."""
     pace: Pace = field(default_factory=Pace)
     """How long each person takes for a row."""
+    parts: tuple[Extended, ...] = ()
+    """The rows that came to the pool later."""
+    renewed: bool = True
+    """Whether the latest estimate is about the pool as it is now."""
 
     @property
     def errors(self) -> "dict[int, PopulationEstimate]":
@@ -187,17 +245,44 @@ class State:
         """Answered rows, in the order they were planned, no matter who answered first."""
         return [row for row in self.rows.values() if row.status == RowStatus.ANSWERED]
 
+    def barred(self, actor: str) -> Barred | None:
+        """Why `actor` gets no rows, if that is so."""
+        if self.arrangement.ended:
+            return "ended"
+        return "paused" if actor in self.paused else "skips" if self.streaks[actor] >= SKIPS else None
+
     def available(self, actor: str, now: datetime) -> list[Row]:
-        """Rows that `actor` may have now: first the actor's own, then those whose lease ran out, then by round."""
-        mine = [row for row in self.open.values() if row.held_by(actor)]
-        others = [row for row in self.open.values() if not row.held_by(actor)]
-        late = [row for row in others if row.expired(now)]
-        return [*mine, *late, *(row for row in others if row.status == RowStatus.WAITING)]
+        """Rows that `actor` may have: the actor's own, those whose lease ran out, those for a second person, others."""
+        if self.barred(actor):
+            return []
+        again = [row for row in self.again.values() if self.rows[row.id].said(actor) is None]
+        rows = [*self.open.values(), *again]
+        mine = [row for row in rows if row.held_by(actor)]
+        late = [row for row in self.open.values() if row.expired(now) and not row.held_by(actor)]
+        second = [row for row in again if row.free(now) and not row.held_by(actor)]
+        return [*mine, *late, *second, *(row for row in self.open.values() if row.status == RowStatus.WAITING)]
+
+    def asked_of(self, actor: str, id: str) -> Row:
+        """A row as `actor` has it: without the answers of others, if it is one more opinion that is wanted."""
+        again = self.again.get(id)
+        return again if again is not None and self.rows[id].said(actor) is None else self.rows[id]
 
     def undoable(self, actor: str) -> str | None:
-        """The latest answer of `actor` that can be taken back. A skip whose place in the budget is taken cannot."""
-        ids = reversed(self.done.get(actor, []))
-        return next((id for id in ids if self.rows[id].status == RowStatus.ANSWERED or self.left > 0), None)
+        """The latest answer of `actor` that can be taken back.
+
+        A skip whose place in the budget is taken cannot, and no answer to which somebody else's was added.
+        """
+        return next((id for id in reversed(self.done.get(actor, [])) if self._may_undo(actor, self.rows[id])), None)
+
+    def _may_undo(self, actor: str, row: Row) -> bool:
+        if row.status == RowStatus.SKIPPED:
+            return self.left > 0
+        last = row.opinions[-1:]
+        return len(row.opinions) < 2 or (not row.settled and last[0].by == actor)
+
+    def conflicts(self) -> list[Row]:
+        """Rows that people gave different labels, and that nobody has settled."""
+        return [row for row in self.rows.values() if row.conflict]
 
     def due(self, now: datetime) -> list[Batch]:
         """Rounds to close: not closed yet, and every row is answered, skipped, or held by somebody who is late."""
@@ -228,44 +313,103 @@ class State:
 
     def _planned(self, recorded: Recorded, event: Planned) -> None:
         for planned in event.rows:
-            self._put(Row(planned, event.round))
+            self._put(Row(planned, event.round, for_two=for_two(planned.id, self.arrangement.overlap)))
         ids = [planned.id for planned in event.rows]
         self.batches.append(Batch(event.round, ids, event.rest, event.spread, event.model, recorded.at))
 
     def _leased(self, recorded: Recorded, event: Leased) -> None:
         for id in event.ids:
-            self._lease(self.rows[id], recorded, event.until)
+            self._lease(self.asked_of(recorded.actor, id), recorded, event.until)
 
     def _answered(self, recorded: Recorded, event: Answered) -> None:
         row = self.rows[event.id]
         if row.status == RowStatus.SKIPPED:  # by somebody else
             row = self._reopen(row)
-        self._finish(row, event.label, recorded)
+        self.streaks[recorded.actor] = 0
+        self._finish(row, recorded, Opinion(recorded.actor, event.label, recorded.at))
 
     def _skipped(self, recorded: Recorded, event: Skipped) -> None:
-        self._finish(self.rows[event.id], None, recorded)
+        self.streaks[recorded.actor] += 1
+        self._finish(self.rows[event.id], recorded, Opinion(recorded.actor, None, recorded.at))
+
+    def _seconded(self, recorded: Recorded, event: Seconded) -> None:
+        row, actor = self.rows[event.id], recorded.actor
+        self.streaks[actor] = self.streaks[actor] + 1 if event.label is None else 0
+        self.done.setdefault(actor, []).append(row.id)
+        self._opined(row, (*row.opinions, Opinion(actor, event.label, recorded.at)))
 
     def _corrected(self, recorded: Recorded, event: Corrected) -> None:
-        self.corrections[recorded.actor] += 1
-        self._finish(self._reopen(self.rows[event.id]), event.label, recorded)
+        row, actor = self.rows[event.id], recorded.actor
+        self.corrections[actor] += 1
+        if event.reason:
+            text = f"{event.was or 'skipped'} → {event.label or 'skipped'}: {event.reason}"
+            self.comments.setdefault(row.id, []).append(Comment(actor, recorded.at, text))
+        own = Opinion(actor, event.label, recorded.at)
+        if row.said(actor) is not None and len(row.opinions) > 1 and not row.settled and event.label is not None:
+            self._opined(row, tuple(own if one.by == actor else one for one in row.opinions))
+            return
+        others = tuple(one for one in row.opinions if one.by != actor)
+        self._finish(self._reopen(row), recorded, own, others)
 
     def _undone(self, recorded: Recorded, event: Undone) -> None:
-        row = self._reopen(self.rows[event.id])
-        self.open = {row.id: row, **self.open}
+        row, actor = self.rows[event.id], recorded.actor
+        own = row.said(actor)
+        self.streaks[actor] -= own is not None and own.label is None and self.streaks[actor] > 0
+        if len(row.opinions) < 2 or row.settled:
+            row = self._reopen(row)
+            self.open = {row.id: row, **self.open}
+        else:
+            self.done[actor].remove(row.id)
+            self._opined(row, tuple(one for one in row.opinions if one.by != actor))
+            row = self.again[row.id]
+            self.again = {row.id: row, **self.again}
         self._lease(row, recorded, event.until)
+
+    def _commented(self, recorded: Recorded, event: Commented) -> None:
+        assert event.id in self.rows
+        self.comments.setdefault(event.id, []).append(Comment(recorded.actor, recorded.at, event.text))
 
     def _closed(self, _: Recorded, event: Closed) -> None:
         self.batches[event.round - 1].closed = event
         self._estimated(event.labels, event)
         self.prospect = event.prospect
+        self.renewed = self.renewed or event.error is not None
 
     def _invited(self, _: Recorded, event: Invited) -> None:
+        self._retire(event.name)
         self.people[event.name] = Person(event.name, event.role, event.token_sha256)
 
     def _revoked(self, _: Recorded, event: Revoked) -> None:
+        self._retire(event.name)
         self.people.pop(event.name, None)
-        for row in [row for row in self.open.values() if row.held_by(event.name)]:
+        self._release(event.name)
+
+    def _paused(self, _: Recorded, event: Paused) -> None:
+        self.paused.add(event.name)
+        self._release(event.name)
+
+    def _resumed(self, _: Recorded, event: Resumed) -> None:
+        self.paused.discard(event.name)
+        self.streaks[event.name] = 0
+
+    def _arranged(self, _: Recorded, event: Arranged) -> None:
+        self.budget = event.changes.get("budget", self.budget)
+        self.arrangement = self.arrangement.changed(event.changes)
+
+    def _release(self, name: str) -> None:
+        """Make the rows that somebody holds free for others."""
+        for row in [row for row in (*self.open.values(), *self.again.values()) if row.held_by(name)]:
             self._put(replace(row, status=RowStatus.WAITING, holder=None, lease_from=None, lease_until=None))
+
+    def _extended(self, _: Recorded, event: Extended) -> None:
+        assert event.rows > 0, "an extension has rows"
+        assert event.after == len(self.batches), "rounds ask for rows that are in the pool"
+        self.parts, self.renewed, self.prospect = (*self.parts, event), False, None
+
+    def _retire(self, name: str) -> None:
+        """The token that person has, if any, no longer works."""
+        if name in self.people:
+            self.old_tokens[self.people[name].token_sha256] = name
 
     def _estimated(self, labels: int, event: Started | Closed) -> None:
         # Estimates from as many labels or more rest on answers that were corrected or taken back since.
@@ -275,30 +419,60 @@ class State:
 
     def _put(self, row: Row) -> None:
         """Replace an open row, or add one."""
-        self.rows[row.id] = self.open[row.id] = row
+        known = self.rows.get(row.id)
+        if known is not None and known.done:
+            self.again[row.id] = row
+        else:
+            self.rows[row.id] = self.open[row.id] = row
 
     def _lease(self, row: Row, recorded: Recorded, until: datetime) -> None:
+        assert not row.done, "a row that has an answer is not handed out"
         begun = datetime.fromisoformat(recorded.at)
         self._put(replace(row, status=RowStatus.LEASED, holder=recorded.actor, lease_from=begun, lease_until=until))
         self.given.setdefault(recorded.actor, set()).add(row.id)
 
-    def _finish(self, row: Row, label: str | None, recorded: Recorded) -> None:
-        status = RowStatus.SKIPPED if label is None else RowStatus.ANSWERED
-        self.rows[row.id] = Row(row.planned, row.round, status, label=label, by=recorded.actor, at=recorded.at)
-        self.spent += label is not None
-        self.skipped += label is None
+    def _finish(self, row: Row, recorded: Recorded, own: Opinion, others: tuple[Opinion, ...] = ()) -> None:
+        """Give an open row its label, or skip it. `others` are opinions of people whom the actor overrules."""
+        status = RowStatus.SKIPPED if own.label is None else RowStatus.ANSWERED
+        self.rows[row.id] = Row(
+            row.planned, row.round, status, label=own.label, by=own.by, at=own.at, for_two=row.for_two,
+            opinions=others if others and own.label is not None else (own,), settled=bool(others),
+        )  # fmt: skip
+        self.spent += own.label is not None
+        self.skipped += own.label is None
         self.open.pop(row.id, None)
         self.batches[row.round - 1].closed = None
         self.done.setdefault(recorded.actor, []).append(row.id)
+        self._ask_again(row.id)
+
+    def _opined(self, row: Row, opinions: tuple[Opinion, ...]) -> None:
+        """Replace the opinions of a row. Its round has to be closed again if another label counts now."""
+        label = counted(opinions)
+        if label != row.label:
+            self.batches[row.round - 1].closed = None
+        first = votes(opinions)[0]
+        self.rows[row.id] = replace(row, label=label, by=first.by, at=first.at, opinions=opinions)
+        self._ask_again(row.id)
+
+    def _ask_again(self, id: str) -> None:
+        """Offer a row to one more person, or stop doing so."""
+        row = self.rows[id]
+        self.again.pop(id, None)
+        if row.wants_another:
+            self.again[id] = Row(row.planned, row.round)
 
     def _reopen(self, row: Row) -> Row:
         self.spent -= row.status == RowStatus.ANSWERED
         self.skipped -= row.status == RowStatus.SKIPPED
         assert row.by is not None
         self.done[row.by].remove(row.id)
+        for one in row.opinions:  # of people whose answer is overruled: it cannot be taken back any more
+            if one.by != row.by and row.id in self.done.get(one.by, ()):
+                self.done[one.by].remove(row.id)
         self.batches[row.round - 1].closed = None
-        reopened = Row(row.planned, row.round)
-        self._put(reopened)
+        self.again.pop(row.id, None)
+        reopened = Row(row.planned, row.round, for_two=row.for_two)
+        self.rows[row.id] = self.open[row.id] = reopened
         return reopened
 
 
@@ -308,9 +482,15 @@ _APPLY: dict[type[Event], Callable[[State, Recorded, Any], None]] = {
     Leased: State._leased,
     Answered: State._answered,
     Skipped: State._skipped,
+    Seconded: State._seconded,
+    Commented: State._commented,
+    Paused: State._paused,
+    Resumed: State._resumed,
+    Arranged: State._arranged,
     Corrected: State._corrected,
     Undone: State._undone,
     Closed: State._closed,
     Invited: State._invited,
     Revoked: State._revoked,
+    Extended: State._extended,
 }

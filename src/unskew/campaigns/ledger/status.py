@@ -1,14 +1,17 @@
 """Where a campaign stands, in numbers."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import RowStatus, State
+from unskew.campaigns.ledger.two_people import TwoPeople, two_people
 from unskew.campaigns.ledger.work import Work, work_of
-from unskew.estimation.aims import Aim
+from unskew.estimation.agreement import label_noise
+from unskew.estimation.aims import UNKNOWN, Aim
 from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
@@ -25,7 +28,9 @@ class Status:
     differ in what they cost or a recall is wanted. `estimates` are the latest, by measure: made when a round closed,
     before that from the log alone. There are none while no label was drawn at random. `error` is one of them.
     `prospect` is what the next labels were then expected to gain, if that could be said. `sources` says where labels
-    came from before the campaign, and `known` is the number of rows of the pool that had one.
+    came from before the campaign, and `known` is the number of rows of the pool that had one. The pool had `first_rows`
+    when the campaign began, and `extensions` say how many rows came later, and after how many rounds. `ended` says
+    whether the campaign was ended, and `two_people` how far people agree on the rows that two of them saw.
     """
 
     method: str
@@ -49,6 +54,10 @@ class Status:
     annotators: dict[str, Work]
     known: int = 0
     sources: tuple[str, ...] = ()
+    ended: bool = False
+    two_people: TwoPeople = field(default_factory=TwoPeople)
+    first_rows: int = 0
+    extensions: tuple[tuple[int, int], ...] = ()
 
     @property
     def error(self) -> "PopulationEstimate | None":
@@ -58,12 +67,28 @@ class Status:
     @property
     def told(self) -> str:
         """How far the model gets, as the end of a sentence about it."""
+        if self.extensions and not self.estimates:
+            return f"{UNKNOWN} since the pool was extended"
         return self.aim.told(self.estimates, self.classes[1])
+
+    @property
+    def pool(self) -> str:
+        """The number of rows of the pool, and how it grew."""
+        return grown(self.first_rows, self.extensions)
 
     @property
     def beside(self) -> list[str]:
         """The sentences that stand beside that."""
-        return self.aim.beside(self.estimates, self.classes)
+        return [*self.aim.beside(self.estimates, self.classes), *self.noise]
+
+    @property
+    def noise(self) -> list[str]:
+        """What labels that are partly wrong do to the error, if that is worth a word."""
+        found = self.error
+        if found is None:
+            return []
+        told = label_noise(self.two_people.all, (found.value, found.low, found.high), len(self.classes))
+        return [told] if told else []
 
     @property
     def available(self) -> int:
@@ -71,7 +96,12 @@ class Status:
         return self.waiting + self.expired
 
     @property
-    def ended(self) -> str | None:
+    def unasked(self) -> int:
+        """The number of rows of the pool that nobody was asked for yet."""
+        return self.pool_rows - self.known - self.spent - self.skipped - self.open
+
+    @property
+    def exhausted(self) -> str | None:
         """Why no row can be asked for although labels are left in the budget, if that is so."""
         if self.open or self.left or self.spent >= self.budget:
             return None
@@ -82,13 +112,14 @@ class Status:
         """Plain values, ready for JSON."""
         error = None if self.error is None else asdict(self.error)
         annotators = {name: work.as_dict() for name, work in self.annotators.items()}
-        return {**asdict(self), "error": error, "annotators": annotators}
+        return {**asdict(self), "error": error, "annotators": annotators, "two_people": self.two_people.as_dict()}
 
 
 def status_of(state: State, settings: Settings, now: datetime) -> Status:
     """The status of a state at a time."""
+    settings = settings.with_parts(state.parts)
     expired = sum(row.expired(now) for row in state.open.values())
-    latest: dict[str, PopulationEstimate] = next(reversed(state.estimates.values()), {})
+    latest: dict[str, PopulationEstimate] = next(reversed(state.estimates.values()), {}) if state.renewed else {}
     lead = settings.aim.leading(latest)
     waiting = sum(row.status == RowStatus.WAITING for row in state.open.values())
     return Status(
@@ -113,12 +144,29 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
         annotators=work_of(state, now),
         known=settings.pool_labelled,
         sources=settings.sources,
+        ended=state.arrangement.ended,
+        two_people=two_people(state),
+        first_rows=settings.first_rows,
+        extensions=tuple((part.rows, part.after) for part in state.parts),
     )
 
 
+def grown(first: int, extensions: Sequence[tuple[int, int]]) -> str:
+    """The rows that a pool had first, and those that came later: how many, after how many rounds.
+
+    >>> grown(2500, [(800, 4), (1, 6)]), grown(1, [(9, 0)])
+    ('2,500 rows, then 800 more after round 4, then 1 more after round 6', '1 row, then 9 more before round 1')
+    """
+    later = (f"{rows:,} more {f'after round {after}' if after else 'before round 1'}" for rows, after in extensions)
+    return ", then ".join((f"{first:,} row{'s' if first != 1 else ''}", *later))
+
+
 def room(state: State, settings: Settings) -> int:
-    """The number of rows that may still be planned: as many as both the budget and the pool allow."""
-    return min(state.left, settings.pool_rows - settings.pool_labelled - len(state.rows))
+    """The number of rows that may still be planned: as many as both the budget and the pool allow; none once ended."""
+    if state.arrangement.ended:
+        return 0
+    rows = settings.with_parts(state.parts).pool_rows
+    return min(state.left, rows - settings.pool_labelled - len(state.rows))
 
 
 def as_html(name: str, status: Status) -> str:

@@ -181,11 +181,15 @@ class Ledger:
         with self._errors(), self._begin() as connection:
             return _read(connection, campaign, after)
 
+    def check_writable(self) -> None:
+        """Refuse a ledger that may only be read."""
+        if self.read_only:
+            raise StoreError(f"you may only read the ledger {self._shown}. Copy the folder, or ask its owner for more.")
+
     @contextmanager
     def writing(self, campaign: str) -> Iterator[Writer]:
         """A transaction in which nobody else writes to the campaign. An exception inside it undoes it."""
-        if self.read_only:
-            raise StoreError(f"you may only read the ledger {self._shown}. Copy the folder, or ask its owner for more.")
+        self.check_writable()
         with self._errors(), self._begin(writing=True) as connection:
             # SQLite has one writer anyway. In PostgreSQL the campaign's row serves as the lock.
             row = select(_campaigns.c.id).where(_campaigns.c.id == campaign).with_for_update()

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from unskew.campaigns.ledger.state import State
+from unskew.campaigns.ledger.state import Barred, Row, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,8 @@ class Work:
     """What one person did, and the number of rows they hold now."""
 
     labels: dict[str, int] = field(default_factory=dict)
-    """The number of labels by class; classes that were never given are left out."""
+    """The number of labels by class; classes that were never given are left out. A label that somebody corrected counts
+    for them. If a row is for two people, all that they said counts."""
     skipped: int = 0
     holds: int = 0
     corrections: int = 0
@@ -21,6 +22,8 @@ class Work:
     """When the first answer or skip that still stands was given, as ISO time."""
     last: str | None = None
     median_seconds: float | None = None
+    barred: Barred | None = None
+    """Why they get no rows, if that is so."""
 
     @property
     def answered(self) -> int:
@@ -32,19 +35,27 @@ class Work:
         return {"answered": self.answered, **asdict(self)}
 
 
+def said_of(row: Row) -> list[tuple[str, str | None, str]]:
+    """Who gave which label of a row when, None for a skip: every opinion, and the answer that settled it."""
+    said = [(one.by, one.label, one.at) for one in row.opinions]
+    if row.by is not None and row.at is not None and row.said(row.by) is None:
+        said.append((row.by, row.label, row.at))
+    return said
+
+
 def work_of(state: State, now: datetime) -> dict[str, Work]:
     """Everybody who answered, skipped, corrected or holds a row, by name."""
     labels: dict[str, Counter[str]] = {}
     skipped, holds = Counter[str](), Counter[str]()
     times: dict[str, list[str]] = {}
-    for row in state.rows.values():
-        if row.by is not None and row.at is not None:
-            times.setdefault(row.by, []).append(row.at)
-            if row.label is None:
-                skipped[row.by] += 1
+    for row in (*state.rows.values(), *state.again.values()):
+        for by, label, at in said_of(row)[-1:] if not row.for_two else said_of(row):
+            times.setdefault(by, []).append(at)
+            if label is None:
+                skipped[by] += 1
             else:
-                labels.setdefault(row.by, Counter())[row.label] += 1
-        elif row.holder is not None and not row.free(now):
+                labels.setdefault(by, Counter())[label] += 1
+        if row.holder is not None and not row.free(now):
             holds[row.holder] += 1
     return {
         name: Work(
@@ -55,6 +66,7 @@ def work_of(state: State, now: datetime) -> dict[str, Work]:
             first=min(times[name]) if name in times else None,
             last=max(times[name]) if name in times else None,
             median_seconds=state.pace.median(name),
+            barred=state.barred(name),
         )
-        for name in sorted({*times, *holds, *state.corrections})
+        for name in sorted({*times, *holds, *state.corrections, *state.paused})
     }

@@ -1,58 +1,53 @@
 """The audit of a log as one self-contained HTML page."""
 
-import textwrap
-from collections.abc import Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING
 
-from unskew.campaigns.audit.blind_spots import BlindSpot
-from unskew.pages import png_address, rendered
+from unskew.campaigns.report.next_steps import Step
+from unskew.pages import rendered
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from unskew.campaigns.audit.log_audit import LogAudit
 
-POPULATION, LABELS = "#9a9a9a", "#0072B2"
+TILES = 4
+"""With more classes, the page does not count the labels of each."""
 
 
-def html(audit: "LogAudit", name: str) -> str:
-    """The page; `name` is the name of the log."""
-    picture = _png(blind_spot_picture(audit.blind_spots)) if audit.blind_spots else None
-    return rendered("unskew.campaigns.report", "audit.html.j2", {"audit": audit, "name": name, "picture": picture})
+def html(audit: "LogAudit", name: str, start: str | None = None) -> str:
+    """The page; `name` is the name of the log, and `start` the command that starts a campaign on it, if it is known."""
+    spots = audit.blind_spots or ()
+    facts = {
+        "audit": audit,
+        "name": name,
+        "next_steps": next_steps(audit, start),
+        "most": max([0.01, *(max(spot.population_share, spot.label_share) for spot in spots)]),
+        "each_class": len(audit.classes) <= TILES,
+    }
+    return rendered("unskew.campaigns.report", "audit.html.j2", facts)
 
 
-def blind_spot_picture(spots: Sequence[BlindSpot]) -> "Figure":
-    """For each region a bar for its share of the population, and below it one for its share of the labels."""
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
-    figure = Figure(figsize=(8.6, 1.0 + 0.72 * len(spots)), layout="constrained")
-    axes = figure.subplots()
-    most = max(max(spot.population_share, spot.label_share) for spot in spots)
-    for k, spot in enumerate(spots):
-        for share, offset, colour in ((spot.population_share, -0.17, POPULATION), (spot.label_share, 0.17, LABELS)):
-            axes.barh(k + offset, 100 * share, height=0.32, color=colour)
-            axes.text(100 * (share + 0.012 * most), k + offset, f"{100 * share:.1f} %", va="center", fontsize=8.5)
-    texts = ["\n".join(textwrap.wrap(_unbroken(spot), 44)) for spot in spots]
-    axes.set_yticks(range(len(spots)), texts, fontsize=9)
-    axes.invert_yaxis()
-    axes.set_xlim(0, 112 * most)
-    axes.set_xlabel("share, %")
-    axes.tick_params(axis="y", length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    handles = [Patch(color=POPULATION, label="of everyone"), Patch(color=LABELS, label="of the labels")]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=9)
-    return figure
-
-
-def _unbroken(spot: BlindSpot) -> str:
-    """The rule, with line breaks only between its conditions; a dollar sign does not begin a formula."""
-    told = [str(condition).replace(" ", "\N{NO-BREAK SPACE}") for condition in spot.rule.conditions]
-    return " and ".join(told).replace("$", r"\$")
-
-
-def _png(figure: "Figure") -> str:
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
-    return png_address(buffer.getvalue())
+def next_steps(audit: "LogAudit", start: str | None) -> list[Step]:
+    """What to put right first, if anything, and then a campaign."""
+    d, first = audit.diagnostics, []
+    if audit.blind_spots is None:
+        first.append(
+            Step(
+                "Give the rows without a label",
+                "The file does not show who has no label. With these rows, or with a sample of everyone as the pool, "
+                "the audit can say where labels are missing.",
+            )
+        )
+    if d is not None and not d.q0_estimated and (not d.one_inside or (audit.weighted and audit.weighted.q0_refuted)):
+        first.append(
+            Step(
+                "Put the propensities right",
+                "They do not fit the log. Correct the column, or drop it from the file: then propensities are "
+                "estimated. Look at the audit again after that.",
+            )
+        )
+    campaign = Step(
+        "Start a campaign on this log",
+        "It asks people for labels: for some because they teach the model the most, above all in blind spots, and for "
+        "some drawn at random, to measure the error on everyone. It needs a pool, a file of rows that can be labelled.",
+        (start,) if start else (),
+    )
+    return [*first, campaign]

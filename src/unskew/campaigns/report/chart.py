@@ -1,5 +1,10 @@
-"""Pictures for a page: how good the model is by the number of labels, over thresholds; which columns drive it."""
+"""Pictures for a page: how good the model is by the number of labels, over thresholds; which columns drive it.
 
+Their colours are those of the page, light or dark: matplotlib draws with the colours below, and in the SVG each becomes
+a variable of the page's look (`templates/look.css`).
+"""
+
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +19,8 @@ if TYPE_CHECKING:
     from unskew.campaigns.learning.drivers import Driver
     from unskew.estimation.everyone import AtThreshold
 
-COLOURS = ("#0b6e75", "#6a4a8c")
+ACCENT, OTHER, SOFT, LINE, EDGE = "#0b6e75", "#6a4a8c", "#566473", "#dde2e7", "#828f9b"
+VARIABLES = {ACCENT: "accent", OTHER: "other", SOFT: "soft", LINE: "line", EDGE: "edge"}
 
 
 class ChartPoint(NamedTuple):
@@ -48,17 +54,17 @@ def chart(
     with _drawn("narrow" if narrow else "wide", narrow) as (axes, picture):
         labels = [point.labels for point in points]
         value, low, high = unit * np.array([point[1:] for point in points]).T
-        axes.fill_between(labels, low, high, color=COLOURS[0], alpha=0.14, linewidth=0)
-        axes.vlines(labels, low, high, color=COLOURS[0], alpha=0.45, linewidth=1.0)
-        axes.plot(labels, value, color=COLOURS[0], linewidth=2.0, marker="o", markersize=4.5)
+        axes.fill_between(labels, low, high, color=ACCENT, alpha=0.14, linewidth=0)
+        axes.vlines(labels, low, high, color=ACCENT, alpha=0.45, linewidth=1.0)
+        axes.plot(labels, value, color=ACCENT, linewidth=2.0, marker="o", markersize=4.5)
         most = 1.08 * max(high)
         if wanted is not None:
-            axes.axhline(unit * wanted, color="#566473", linewidth=1.0, linestyle=":")
+            axes.axhline(unit * wanted, color=SOFT, linewidth=1.0, linestyle=":")
             most = max(most, 1.08 * unit * wanted)
         axes.set_xlim(-0.02 * budget, 1.02 * max(budget, labels[-1]))
         axes.set_ylim(0, most if measure == "cost" else min(100.0, most))
-        axes.set_xlabel("labels spent", color="#566473")
-        axes.set_ylabel(AXES[measure], color="#566473")
+        axes.set_xlabel("labels spent", color=SOFT)
+        axes.set_ylabel(AXES[measure], color=SOFT)
     return picture[0]
 
 
@@ -71,20 +77,20 @@ def threshold_chart(points: Sequence["AtThreshold"], decided: float, *, narrow: 
     True
     """
     with _drawn("thresholds, narrow" if narrow else "thresholds, wide", narrow) as (axes, picture):
-        for colour, dashes, name in ((COLOURS[0], "-", "recall"), (COLOURS[1], "--", "precision")):
+        for colour, dashes, name in ((ACCENT, "-", "recall"), (OTHER, "--", "precision")):
             some = [(at.threshold, *side) for at in points if (side := getattr(at, name)) is not None]
             at, value, low, high = 100.0 * np.array(some).reshape(-1, 4).T
             axes.fill_between(at, low, high, color=colour, alpha=0.14, linewidth=0)
             axes.plot(at, value, dashes, color=colour, linewidth=2.0, label=name)
-        axes.axvline(100 * decided, color="#566473", linewidth=1.0, linestyle=":")
+        axes.axvline(100 * decided, color=SOFT, linewidth=1.0, linestyle=":")
         axes.set_xscale("function", functions=(_logit, _expit))
         ticks = (1, 10, 50, 90, 99) if narrow else (1, 3, 10, 25, 50, 75, 90, 97, 99)
         axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
         axes.set_xlim(1, 99)
         axes.set_ylim(0, 100)
-        axes.set_xlabel("flagged from this probability on, %", color="#566473")
-        axes.set_ylabel("on everyone, %", color="#566473")
-        axes.legend(frameon=False, labelcolor="#566473", ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+        axes.set_xlabel("flagged from this probability on, %", color=SOFT)
+        axes.set_ylabel("on everyone, %", color=SOFT)
+        axes.legend(frameon=False, labelcolor=SOFT, ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     return picture[0]
 
 
@@ -99,12 +105,12 @@ def importance_chart(columns: Sequence["Driver"], *, narrow: bool = False) -> st
     with _drawn(name, narrow, height=height, grid="x") as (axes, picture):
         at = range(len(columns))
         value, low, high = np.array([one.log_loss for one in columns]).T
-        axes.barh(at, value, height=0.55, color=COLOURS[0], alpha=0.55)
-        axes.hlines(at, low, high, color=COLOURS[0], linewidth=1.6)
-        axes.axvline(0.0, color="#566473", linewidth=1.0)
+        axes.barh(at, value, height=0.55, color=ACCENT, alpha=0.55)
+        axes.hlines(at, low, high, color=ACCENT, linewidth=1.6)
+        axes.axvline(0.0, color=SOFT, linewidth=1.0)
         axes.set_yticks(at, [_short(one.column, longest) for one in columns])
         axes.invert_yaxis()
-        axes.set_xlabel("log loss rises by", color="#566473")
+        axes.set_xlabel("log loss rises by", color=SOFT)
     return picture[0]
 
 
@@ -137,15 +143,24 @@ def _drawn(
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         yield axes, picture
-        axes.tick_params(colors="#566473", length=0)
-        axes.grid(axis=grid, color="#dde2e7", linewidth=0.8)
+        axes.tick_params(colors=SOFT, length=0)
+        axes.grid(axis=grid, color=LINE, linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "left"]].set_visible(False)
-        axes.spines["bottom"].set_color("#c3ccd4")
+        axes.spines["bottom"].set_color(EDGE)
         text = StringIO()
         unsaid = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         with warnings.catch_warnings():  # a letter that this machine has no font for is drawn by the browser
             warnings.filterwarnings("ignore", "Glyph .* missing from")
             figure.savefig(text, format="svg", transparent=True, metadata=unsaid)
     svg = text.getvalue()
-    picture.append(svg[svg.index("<svg") :].strip())
+    picture.append(_themed(svg[svg.index("<svg") :].strip()))
+
+
+def _themed(svg: str) -> str:
+    """The picture with the colours of the page it stands on.
+
+    >>> _themed('<path style="fill: none; stroke: #0b6e75"/>')
+    '<path style="fill: none; stroke: var(--accent)"/>'
+    """
+    return re.sub(rf"\b(fill|stroke): ({'|'.join(VARIABLES)})", lambda m: f"{m[1]}: var(--{VARIABLES[m[2]]})", svg)

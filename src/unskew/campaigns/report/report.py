@@ -23,11 +23,12 @@ from unskew.campaigns.measuring import Measuring, Worth
 from unskew.campaigns.report.chart import ChartPoint, chart, threshold_chart
 from unskew.campaigns.report.classes import class_facts
 from unskew.campaigns.report.drivers import driver_facts
+from unskew.campaigns.report.next_steps import next_steps
 from unskew.errors import NoRandomLabel
 from unskew.estimation.aims import MEANINGS, NAMES, Aim
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
-from unskew.estimation.sentences import MEASURES, against_built_in, ahead, amount, interval, uncomputable
+from unskew.estimation.sentences import MEASURES, against_built_in, amount, interval, uncomputable
 from unskew.methods.registry import REGISTRY
 from unskew.pages import rendered
 from unskew.sampling.diagnostics import diagnose
@@ -82,7 +83,9 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         history[state.spent] = now
     points = [_point(labels, found) for labels, found in sorted(history.items()) if found is not None]
     spots = BlindSpots(campaign.log_frame, campaign.pool_sample, settings).filled(answered)
-    told = [headline(aim, measures, settings.classes[1], state.spent, state.budget), status.ended]
+    to_come = measuring.ahead(status.left + status.open)
+    grown = bool(state.parts)
+    told = [headline(aim, measures, settings.classes[1], state.spent, state.budget, grown), status.exhausted]
     return {
         "name": campaign.name,
         "headline": " ".join(filter(None, told)),
@@ -93,12 +96,12 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "wanted": wanted,
         "left_out": len(history) - len(points),
         "not_recorded": any(state.estimates.get(0, {}).values()),
-        "beside": aim.beside(measures, settings.classes),
-        "caution": now is not None and (now.q0_estimated or (now.log is not None and now.log_share == 0.0)),
-        "ahead": ahead(measuring.ahead(status.left + status.open), aim.interval),
+        "beside": [*status.noise, *aim.beside(measures, settings.classes)],
+        "caution": now is not None and (now.q0_estimated or now.extended or (now.log and now.log_share == 0.0)),
+        "pool": status.pool if grown else "",
+        "next_steps": next_steps(campaign.name, status, to_come, spots),
         "before": before and _shown(before),
         "now": now and _shown(now),
-        "prospect": status.prospect,
         "measures": _rows(measures, settings.classes),
         "members": members,
         "alone_by": alone_by,
@@ -122,7 +125,7 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "spots": spots,
         "rows_of": [rows_in_words(spot.rows, spot.about) for spot in spots],
         "elsewhere": rows_in_words(_rows_elsewhere(spots, settings), any(spot.about for spot in spots)),
-        "most": 100 * max([0.01, *(max(s.population_share, s.share_before, s.share_now) for s in spots)]),
+        "most": max([0.01, *(max(s.population_share, s.share_before, s.share_now) for s in spots)]),
         "workers": [_worker(name, work, settings.classes) for name, work in by_labels(status.annotators)],
         "log": asdict(diagnose(log)),
         "learned": len(log.revealed_y),
@@ -141,7 +144,14 @@ def gather(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def headline(aim: Aim, found: dict[str, PopulationEstimate | None], positive: str, spent: int, budget: int) -> str:
+def headline(
+    aim: Aim,
+    found: dict[str, PopulationEstimate | None],
+    positive: str,
+    spent: int,
+    budget: int,
+    extended: bool = False,
+) -> str:
     """The result in one sentence.
 
     >>> found = PopulationEstimate(0.117, 0.061, 0.188, 0.03, 0.95, "error", 900, 140.0)
@@ -149,6 +159,10 @@ def headline(aim: Aim, found: dict[str, PopulationEstimate | None], positive: st
     'The model is wrong on 11.7 % of everyone, 95 % interval 6.1 to 18.8 %, from 300 labels of 500.'
     """
     if aim.leading(found) is None:
+        if extended:
+            return (
+                "The error of the model cannot be estimated: no label was drawn at random since the pool was extended."
+            )
         return f"The error of the model cannot be estimated: none of {spent} labels of {budget} was drawn at random."
     return f"The model {aim.told(found, positive)}, from {spent} label{'s' if spent != 1 else ''} of {budget}."
 

@@ -201,13 +201,18 @@ def check_files_of_pool(
 
 def _check_unlabelled(files: Sequence[PoolFile], label: str, pool: FilePool) -> None:
     """Refuse files with labels. Few rows of a pool in files are held, and all with a label would have to be."""
-    known = pool.scan_stretches(partial(_labels, label), add)
+    known = labels_in_files(pool, label)
     if known:
         raise InputError(
             f"{known:,} of the {sum(file.rows for file in files):,} rows of the pool have a label in {label!r}, and a "
             "pool that stays in its files cannot bring labels. Give these rows as a log and not in the pool, or pass "
             "--pool-labels ignore, and they may be asked for again."
         )
+
+
+def labels_in_files(pool: FilePool, label: str) -> int:
+    """The number of rows of a pool in files that have a label."""
+    return int(pool.scan_stretches(partial(_labels, label), add))
 
 
 def _labels(label: str, stretch: Stretch) -> int:

@@ -26,7 +26,7 @@ from unskew.rows import Bools
 POOL_LABELS = ("known", "logged", "ignore")
 """What becomes of labels in a pool: they stand for their own rows, they are those of a log, or they are not used."""
 
-OVERLAPS = ("refuse", "merge", "separate")
+SAME_IDS = ("refuse", "merge", "separate")
 """What becomes of ids that are in log and pool: an error, one person each, or two different ones each."""
 
 SEED = 14
@@ -43,18 +43,18 @@ class Parts(NamedTuple):
     pool: pl.DataFrame
 
 
-def checked_words(pool_labels: str, overlap: str, id: str | None) -> None:
+def checked_words(pool_labels: str, same_ids: str, id: str | None) -> None:
     """Refuse words that mean nothing, and those that need ids without them: a row number would be another row's."""
-    for name, said, known in (("pool labels", pool_labels, POOL_LABELS), ("overlap", overlap, OVERLAPS)):
+    for name, said, known in (("pool labels", pool_labels, POOL_LABELS), ("same ids", same_ids, SAME_IDS)):
         if said not in known:
             raise InputError(f"{name} must be {', '.join(known[:-1])} or {known[-1]}; got {said!r}. Name one of them.")
-    if id is None and (pool_labels == "logged" or overlap == "merge"):
+    if id is None and (pool_labels == "logged" or same_ids == "merge"):
         said = "pool labels as those of a log" if pool_labels == "logged" else "to merge log and pool"
         raise InputError(f"{said} needs ids: half of the rows become rows of the log. Name their column with --id.")
-    if pool_labels == "logged" and overlap == "merge":
+    if pool_labels == "logged" and same_ids == "merge":
         raise InputError(
             "pool labels cannot be those of a log if log and pool are merged. Leave out one of --pool-labels logged "
-            "and --overlap merge."
+            "and --same-ids merge."
         )
 
 
@@ -101,15 +101,15 @@ def in_both(log: Log, pool: pl.DataFrame, id: str | None) -> Bools:
     return bare(log.frame[id]).is_in(pool[id].implode()).to_numpy()
 
 
-def refuse_overlap(rows: int, id: str | None, *, merge: bool = True) -> None:
+def refuse_same_ids(rows: int, id: str | None, *, merge: bool = True) -> None:
     """Refuse a log and a pool that share rows. Those of a pool that stays in its files cannot be merged."""
     if rows:
-        remedy = "Pass --overlap merge to split these rows between the two"
+        remedy = "Pass --same-ids merge to split these rows between the two"
         if not merge:
             remedy = "The pool stays in its files, so drop these rows from the log or from the pool beforehand"
         raise InputError(
             f"{rows:,} id{'s' if rows != 1 else ''} of column {id!r} {'are' if rows != 1 else 'is'} in both log and "
-            f"pool, and each person may count once. {remedy}, or pass --overlap separate if they are different people."
+            f"pool, and each person may count once. {remedy}, or pass --same-ids separate if they are different people."
         )
 
 
@@ -125,7 +125,7 @@ def check_same(log: Any, pool: Any, read: Log, rows: pl.DataFrame | None, id: st
     if same:
         raise InputError(
             "log and pool are the same table, and each person may count once. Name its column of ids with --id and "
-            "pass --overlap merge, which splits the rows between the two."
+            "pass --same-ids merge, which splits the rows between the two."
         )
 
 
@@ -153,7 +153,7 @@ def merged(log: Log, pool: pl.DataFrame, labels: pl.Series | None, label: str, i
         raise InputError(
             f"{100 * z[both].mean():.0f} % of the log's rows that are in the pool have a label, and "
             f"{100 * z[~both].mean():.0f} % of its others: the pool is no sample of everyone. Give the whole log as "
-            "the pool too, with --overlap merge."
+            "the pool too, with --same-ids merge."
         )
     moved = candidates & _in_pool(ids)
     own = pl.Series(label, [None] * pool.height, dtype=pl.String) if labels is None else labels

@@ -17,7 +17,7 @@ from unskew.campaigns.tables.pool_labels import (
     labels_in,
     logged,
     merged,
-    refuse_overlap,
+    refuse_same_ids,
     with_labels,
 )
 from unskew.campaigns.tables.several_logs import policies_in
@@ -52,22 +52,22 @@ def gather(
     policy: str | None = None,
     classes: Sequence[str] | None = None,
     pool_labels: str = "known",
-    overlap: str = "refuse",
+    same_ids: str = "refuse",
     types: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Tables:
     """Read a log and a pool, which have no row in common afterwards; or refuse them."""
-    checked_words(pool_labels, overlap, id)
+    checked_words(pool_labels, same_ids, id)
     read = read_log(log, label, propensity, id, policy=policy, classes=classes, types=types, progress=progress)
     files, frame = files_that_stay(pool), read.described
     if files is not None:
-        ids = read.frame[id] if id in frame.columns and overlap != "separate" else None
+        ids = read.frame[id] if id in frame.columns and same_ids != "separate" else None
         check_same(log, pool, read, None, id)
         row, both = check_files_of_pool(
             files, AsInLog.of(frame, label, propensity, id, files, given=read.types), progress, policy=policy,
             labels=pool_labels != "ignore", not_in=ids,
         )  # fmt: skip
-        refuse_overlap(both, id, merge=False)
+        refuse_same_ids(both, id, merge=False)
         return Tables(read, row, files, 0, tuple(_said(read, label, propensity)))
     # The log decides what a column holds: the few rows of a pool may look like something else.
     text = [name for name, dtype in frame.schema.items() if dtype == pl.String]
@@ -77,11 +77,11 @@ def gather(
     rows = check_pool(frame, raw, label, propensity, id)
     labels = None if pool_labels == "ignore" else labels_in(raw, label, read.classes)
     said: list[str] = []
-    if overlap != "separate":
+    if same_ids != "separate":
         check_same(log, pool, read, rows, id)
         both = int(in_both(read, rows, id).sum())
-        if overlap != "merge":
-            refuse_overlap(both, id)
+        if same_ids != "merge":
+            refuse_same_ids(both, id)
         elif both:
             (read, rows), _ = merged(read, rows, labels, label, id or "")
             said.append(f"{both:,} rows of both log and pool are now in one of them")

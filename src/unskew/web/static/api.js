@@ -8,13 +8,16 @@ class Refused extends Error {
   }
 }
 
+// What comes before all paths, where several campaigns share a server.
+export const base = document.documentElement.dataset.base || "";
+
 const PATIENCE = 15_000; // milliseconds after which a connection counts as lost
 
 export async function call(method, path, body) {
   const csrf = document.querySelector("meta[name=csrf]");
   const headers = { "Content-Type": "application/json" };
   if (csrf) headers["X-CSRF-Token"] = csrf.content;
-  const answer = await fetch(path, {
+  const answer = await fetch(base + path, {
     method,
     headers,
     body: body === undefined ? undefined : JSON.stringify(body),
@@ -32,6 +35,9 @@ export const busy = (error) => error.status === 503 || error.status === 429;
 export const pause = (error, own) => Math.max(own, 1000 * (error.retryAfter || 0));
 
 export const denied = (error) => error.status === 401 || error.status === 403;
+
+// What the server says begins small, because it can follow other words.
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // Statuses that our server sends once it has judged a request. After any other one, perhaps from a proxy, we try again.
 export const judged = (error) => [409, 413, 422].includes(error.status);

@@ -22,13 +22,15 @@ export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} 
 export const shown = (value, measure) => measure === "cost" ? value.toLocaleString("en", { maximumSignificantDigits: 3 }) : percent(value);
 
 // `W` is the available width, so that text in the chart is as large as text around it.
-export function chart(points, W, name, measure, wanted) {
+// The axis goes on to the budget, so that one sees how much is still to come.
+export function chart(points, W, name, measure, wanted, budget) {
   const svg = made("svg", { viewBox: `0 0 ${W} ${H}`, role: "img" });
   const end = points.at(-1), say = (value) => shown(value, measure);
   svg.setAttribute("aria-label", `${name} after ${end.labels} labels: ${say(end.value)}, between ${say(end.low)} and ${say(end.high)}.`);
   const least = measure === "cost" ? 1e-9 : 0.01;
   const most = Math.max(...points.map((p) => p.high), wanted || 0, least) * 1.05;
-  const x = (labels) => LEFT + (W - LEFT - RIGHT) * (labels / Math.max(end.labels, 1));
+  const last = Math.max(end.labels, budget, 1);
+  const x = (labels) => LEFT + (W - LEFT - RIGHT) * (labels / last);
   const y = (share) => H - BOTTOM - (H - TOP - BOTTOM) * (share / most);
 
   const steps = ticks(most, 5);
@@ -37,7 +39,7 @@ export function chart(points, W, name, measure, wanted) {
     svg.append(made("line", { class: "grid", x1: LEFT, x2: W - RIGHT, y1: y(share), y2: y(share) }));
     svg.append(made("text", { class: "axis", x: LEFT - 8, y: y(share) + 4, "text-anchor": "end" }, measure === "cost" ? say(share) : percent(share, digits)));
   }
-  for (const labels of ticks(Math.max(end.labels, 1), W < 500 ? 4 : 8).filter(Number.isInteger)) {
+  for (const labels of ticks(last, W < 500 ? 4 : 8).filter(Number.isInteger)) {
     svg.append(made("text", { class: "axis", x: x(labels), y: H - BOTTOM + 20, "text-anchor": "middle" }, labels.toLocaleString("en")));
   }
   svg.append(made("text", { class: "axis", x: (LEFT + W - RIGHT) / 2, y: H - 4, "text-anchor": "middle" }, "labels given"));

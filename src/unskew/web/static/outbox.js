@@ -6,7 +6,7 @@ import { call, judged, denied, pause } from "./api.js";
 const FIRST_WAIT = 500, LONGEST_WAIT = 15_000;
 
 export class Outbox {
-  // `on` has: sent(item, answer), refused(item, error), waiting(error, seconds), signedOut(), through()
+  // `on` has: sent(item, answer), refused(item, error), waiting(error, seconds), signedOut(error), through()
   constructor(name, on) {
     this.key = `${Math.random()} ${name}`; // each tab has its own, so that none overwrites another's
     this.on = on;
@@ -52,7 +52,7 @@ export class Outbox {
       this.#done(() => this.on.sent(item, answer));
     } catch (error) {
       this.sending = false;
-      if (denied(error)) this.on.signedOut();
+      if (denied(error)) this.on.signedOut(error);
       else if (judged(error)) this.#done(() => this.on.refused(item, error));
       else this.#later(error);
     }

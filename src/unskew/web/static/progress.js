@@ -1,7 +1,10 @@
 // The progress page: requests the status every few seconds and redraws the parts that changed.
 
-import { busy, call, denied, pause } from "./api.js";
+import { ago } from "./ago.js";
+import { busy, call, denied, pause, sentence } from "./api.js";
 import { chart, percent, shown } from "./chart.js";
+import { advise, agreed, decides } from "./decide.js";
+import { watchResults } from "./results.js";
 
 const EVERY = 3000;
 const $ = (id) => document.getElementById(id);
@@ -26,6 +29,7 @@ function big(node, text, small = "") {
 
 function tiles(s) {
   big($("spent"), count(s.spent), `of ${count(s.budget)}`);
+  $("bar").max = s.budget;
   $("bar").value = s.spent;
   const skips = s.skipped ? `, ${count(s.skipped)} skipped` : "";
   $("spent-more").textContent = `${count(s.closed)} of ${count(s.rounds)} rounds closed${skips}`;
@@ -38,8 +42,6 @@ function tiles(s) {
   const goal = wanted ? `${+(100 * wanted).toFixed(2)} % wanted. ` : "";
   $("error-more").textContent = !now ? "Available after the first randomly drawn label"
     : goal + (points.length > 1 ? `${say(first.value)} ${from(first)}` : `Estimated ${from(now)}`);
-  $("ahead").hidden = !s.prospect;
-  $("ahead").textContent = s.prospect ? s.prospect.words : "";
   big($("held"), count(s.held));
   const next = { choosing: "the next rows are being chosen", done: "no row is left to label", others: "these are the last rows" };
   $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more available`;
@@ -53,13 +55,18 @@ function cells(...texts) {
   return row;
 }
 
-function aimed({ points, measure, name, meaning, wanted, left_out: left }) {
+// Where cells are below each other, on a narrow screen, each says what it is.
+function named(row, head) {
+  [...head.rows[0].cells].slice(1).forEach((cell, k) => { row.cells[k + 1].dataset.label = cell.textContent; });
+}
+
+function aimed({ points, measure, name, meaning, wanted, left_out: left }, budget) {
   $("chart-title").textContent = `${name}, by labels given`;
   const old = left ? ` Earlier estimates are not shown (${count(left)}): the ledger has only the error there.` : "";
   const line = wanted ? " The dotted line is what is wanted." : "";
   $("meaning").textContent = `${meaning}, with a 95 % interval, at the end of each round.${line}${old}`;
   $("chart-table").hidden = !points.length;
-  if (points.length) $("chart").replaceChildren(chart(points, $("chart").clientWidth, name, measure, wanted));
+  if (points.length) $("chart").replaceChildren(chart(points, $("chart").clientWidth, name, measure, wanted, budget));
   else {
     const empty = document.createElement("p");
     empty.className = "empty";
@@ -83,16 +90,10 @@ function spots(list) {
   $("spots").querySelector("tbody").replaceChildren(...list.map((s) => {
     const row = cells(s.rule, percent(s.share), s.before.toFixed(1), s.now.toFixed(1));
     row.firstElementChild.className = "words";
+    row.firstElementChild.dir = "auto";
+    named(row, $("spots").querySelector("thead"));
     return row;
   }));
-}
-
-function ago(iso) {
-  const seconds = Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
-  if (seconds < 60) return "just now";
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
-  return new Date(iso).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
 }
 
 function people(list) {
@@ -105,10 +106,22 @@ function people(list) {
     const texts = [p.name, count(p.labels), ...classes.map((name) => count(p.by_class[name] || 0)), count(p.skips), count(p.held), took,
       p.last_seen ? ago(p.last_seen) : "–"];
     texts.forEach((text, k) => { row.cells[k].textContent = text; });
-    const button = row.querySelector("button");
+    named(row, $("people").tHead);
+    delete row.lastElementChild.dataset.label; // the button has its own name
+    const [stop, button] = row.querySelectorAll("button");
     button.ariaLabel = `Revoke the link of ${p.name}`;
     if (p.invited) button.addEventListener("click", () => revoke(p.name));
     else button.remove();
+    const barred = p.barred === "paused" || p.barred === "skips";
+    stop.textContent = barred ? "Resume" : "Pause";
+    stop.ariaLabel = `${stop.textContent} ${p.name}`;
+    stop.addEventListener("click", () => person(barred ? "resume" : "pause", p.name));
+    if (barred) {
+      const mark = document.createElement("span");
+      mark.className = "badge warn";
+      mark.textContent = p.barred === "paused" ? "paused" : "skips everything";
+      row.cells[0].append(" ", mark);
+    }
     return row;
   }));
 }
@@ -140,21 +153,33 @@ async function refresh() {
   let wait = EVERY;
   try {
     const s = await call("GET", "/api/status");
+    $("progress").classList.remove("loading"); // first of all: the chart is as wide as its place
     const minute = Math.floor(Date.now() / 30_000); // so that "min ago" stays up to date
     part("tiles", s, tiles);
-    part("aim", [s.aim, $("chart").clientWidth], ([aim]) => aimed(aim));
+    part("advice", [s.advice, s.ended, s.budget, s.two_people.conflicts], () => advise(s));
+    part("aim", [s.aim, $("chart").clientWidth, s.budget], ([aim]) => aimed(aim, s.budget));
     part("words", [...s.words, s.aim.decision, s.ahead].filter(Boolean), words);
     part("spots", s.blind_spots, spots);
     part("people", [s.people, minute], ([list]) => people(list));
     part("classes", s.people, byClass);
+    part("two", [s.two_people, s.people], agreed);
     $("fresh").textContent = "Live";
   } catch (error) {
-    $("fresh").textContent = denied(error) ? "Signed out. Start the server again for a new link."
+    $("fresh").textContent = denied(error) ? sentence(error.message)
       : `${busy(error) ? "The server is busy." : "No connection."} Trying again.`;
     if (denied(error)) return;
     wait = pause(error, EVERY);
   }
   if (!document.hidden) timer = setTimeout(refresh, wait);
+}
+
+async function person(deed, name) {
+  try {
+    await call("POST", `/api/${deed}`, { name });
+  } catch (error) {
+    problem(error.message);
+  }
+  refresh();
 }
 
 async function revoke(name) {
@@ -194,5 +219,7 @@ $("copy").addEventListener("click", async () => {
     setTimeout(() => { $("copy").textContent = "Copy"; }, 1500);
   } catch { /* the link is selected, so it can be copied by hand */ }
 });
+decides(refresh);
+watchResults(refresh);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
 refresh();

@@ -9,8 +9,22 @@ function made(tag, className, text) {
   return node;
 }
 
+let words = null; // a pattern of the words to highlight
+
+export function highlight(list) {
+  const escaped = list.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  words = list.length ? new RegExp(`(${escaped.join("|")})`, "giu") : null;
+}
+
+// Puts a text into a node, with the words marked.
+function put(node, text) {
+  if (!words) node.textContent = text;
+  else node.append(...text.split(words).map((part, k) => (k % 2 ? made("mark", "", part) : part)));
+}
+
 function value(field) {
   const node = made("dd", field.kind);
+  node.dir = "auto"; // each value in the direction of its own script
   if (field.exact) node.title = field.exact;
   if (field.kind === "image") {
     const image = made("img");
@@ -25,7 +39,8 @@ function value(field) {
     link.rel = "noopener noreferrer";
     node.append(link);
   } else {
-    node.textContent = field.text;
+    if (field.kind === "text") put(node, field.text);
+    else node.textContent = field.text;
     if (field.wide) node.classList.add("long");
     if (field.text.length > FOLD) {
       node.classList.add("folded");
@@ -38,7 +53,9 @@ function value(field) {
 export function draw(list, row) {
   list.replaceChildren(...row.fields.map((field) => {
     const pair = made("div", field.wide ? "wide" : "");
-    pair.append(made("dt", "", field.name), value(field));
+    const name = made("dt", "", field.name);
+    name.dir = "auto";
+    pair.append(name, value(field));
     return pair;
   }));
   list.classList.remove("new");

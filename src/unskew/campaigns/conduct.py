@@ -1,0 +1,214 @@
+"""How a campaign is conducted: its budget and guidelines, its people, corrections, comments, second opinions."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from unskew.campaigns.folder import Folder
+from unskew.campaigns.ledger.answers import Given, answers_of
+from unskew.campaigns.ledger.arrangement import Arrangement, checked_changes
+from unskew.campaigns.ledger.chain import Head
+from unskew.campaigns.ledger.events import Arranged, Commented, Corrected, Invited, Paused, Resumed, Revoked
+from unskew.campaigns.ledger.live import Live
+from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
+from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.state import Comment, Row, State
+from unskew.campaigns.ledger.status import Status, room, status_of
+from unskew.campaigns.ledger.store import Ledger
+from unskew.campaigns.ledger.texts import checked_text
+from unskew.campaigns.ledger.two_people import TwoPeople, two_people
+from unskew.campaigns.tables.labels import canonical
+from unskew.campaigns.telling import Label, label_text
+from unskew.errors import InputError, unknown
+
+COMMENT = 2000
+"""The most characters of a comment or a reason."""
+
+
+class Conduct:
+    """The part of `Campaign` that needs no model."""
+
+    def __init__(self, folder: Folder, ledger: Ledger, campaign: str, settings: Settings) -> None:
+        self.folder, self.ledger, self.id = folder, ledger, campaign
+        self._live = Live(ledger, campaign, settings, Head(folder.head))
+
+    @property
+    def settings(self) -> Settings:
+        """What the campaign was created with, and the rows that its pool has got since."""
+        return self._live.settings
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.path.resolve().name
+
+    @property
+    def state(self) -> State:
+        """What the ledger says now."""
+        return self.refresh()
+
+    def refresh(self) -> State:
+        """Apply the events that others have written since."""
+        return self._live.refresh()
+
+    def room(self, state: State) -> int:
+        """The number of rows that may still be planned: as many as both the budget and the pool allow."""
+        return room(state, self.settings)
+
+    def status(self) -> Status:
+        """Where the campaign stands."""
+        with self._live.lock:
+            return status_of(self.refresh(), self.settings, self.ledger.now())
+
+    def row(self, id: str) -> Row:
+        """A row that was asked for."""
+        return _row(self.refresh(), id)
+
+    # What may change
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """What people are asked and shown, and how the campaign is conducted."""
+        return self.refresh().arrangement
+
+    def arrange(self, *, by: str = "", **changes: Any) -> Arrangement:
+        """Change the budget, or what `ledger.arrangement.Arrangement` has: all of it, or nothing.
+
+        ``loans.arrange(budget=600, question="Did the applicant repay?", overlap=0.1)``
+        """
+        wanted = checked_changes(changes, self.settings)
+        with self._live.writing() as write:
+            state = write.state
+            least = max(len(state.rows) - state.skipped, 1)
+            if wanted.get("budget", least) < least:
+                raise InputError(
+                    f"budget must be at least {least}: {state.spent} labels are given and {len(state.open)} rows are "
+                    f"asked for; got {wanted['budget']}. Choose a larger one, or end the campaign."
+                )
+            before = {"budget": state.budget, **state.arrangement.as_record()}
+            new = {name: value for name, value in wanted.items() if before[name] != value}
+            if new:
+                write.append(Arranged(new), by=by)
+            return state.arrangement
+
+    # Answers once given
+
+    def answers(
+        self,
+        *,
+        by: str | None = None,
+        label: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        search: str = "",
+        ids: Sequence[str] | None = None,
+    ) -> list[Given]:
+        """What people said, latest first: of one person, of one class, in some time, of rows in which a text occurs.
+
+        An empty `label` finds skips.
+        """
+        wanted = label and canonical(label, self.settings.classes)
+        if label and wanted is None:
+            raise unknown("class", label, self.settings.classes)
+        with self._live.lock:
+            return answers_of(
+                self.refresh(), by=by, label=wanted, since=since, until=until, search=search, ids=ids
+            )  # fmt: skip
+
+    def correct(self, id: str, label: Label, *, by: str, reason: str = "", own: bool = False) -> Row:
+        """Replace what was answered; None makes it a skip. With `own`, only what `by` said, and nobody has settled.
+
+        Where people differ, somebody else's correction settles the row. What they said stays in the ledger.
+        """
+        checked_name(by)
+        text = label_text(label)
+        wanted = None if text is None else canonical(text, self.settings.classes)
+        if text is not None and wanted is None:
+            raise InputError(
+                f"label {text!r} must be one of {', '.join(map(repr, self.settings.classes))}. Correct it."
+            )
+        reason = _comment("a reason", reason) if reason else ""
+        with self._live.writing() as write:
+            row = _row(write.state, id)
+            said = row.said(by)
+            if own and (said is None or row.settled):
+                told = "was settled" if said is not None else "was not answered by you"
+                raise InputError(f"row {id!r} {told}, so you cannot change its answer. Ask whoever runs the campaign.")
+            if not row.done:
+                raise InputError(f"row {id!r} has no answer to correct. Answer it.")
+            mine = said is not None and not row.settled
+            was = said.label if said is not None and mine else row.label
+            if was == wanted and (mine or row.settled or not row.conflict):
+                return row
+            if wanted is not None and row.label is None and write.state.left < 1:
+                raise InputError(
+                    f"row {id!r} was skipped and its place in the budget is taken. Raise the budget first."
+                )
+            write.append(Corrected(id, wanted, was=was, reason=reason), by=by)
+            return write.state.rows[id]
+
+    def comment(self, id: str, text: str, *, by: str) -> Comment:
+        """Write something about a row that was asked for."""
+        checked_name(by)
+        text = _comment("a comment", text)
+        with self._live.writing() as write:
+            _row(write.state, id)
+            write.append(Commented(id, text), by=by)
+            return write.state.comments[id][-1]
+
+    def two_people(self) -> TwoPeople:
+        """How far people agree on the rows that two of them saw."""
+        with self._live.lock:
+            return two_people(self.refresh())
+
+    # People
+
+    def invite(self, name: str, role: str = "annotator") -> str:
+        """A new token for somebody, which replaces any earlier one. It is not stored: hand it over now."""
+        token = new_token()
+        with self._live.writing() as write:
+            write.append(Invited(checked_name(name), checked_role(role), token_hash(token)))
+        return token
+
+    def who(self, token: str) -> tuple[str, str] | None:
+        """Name and role of the token's owner."""
+        with self._live.lock:
+            person = holder(self.refresh(), token)
+        return None if person is None else (person.name, person.role)
+
+    def revoke(self, name: str) -> None:
+        """Make somebody's token worthless. Their answers stay."""
+        with self._live.writing() as write:
+            people = write.state.people
+            if name not in people:
+                raise InputError(f"nobody named {name!r} was invited. Invited: {', '.join(people) or 'nobody'}.")
+            write.append(Revoked(name))
+
+    def pause(self, name: str, *, by: str = "") -> None:
+        """Give somebody no more rows until `resume`. Those they hold go to others."""
+        checked_name(name)
+        with self._live.writing() as write:
+            if name not in write.state.paused:
+                write.append(Paused(name), by=by)
+
+    def resume(self, name: str, *, by: str = "") -> None:
+        """Give somebody rows again, who was paused or skipped too many."""
+        checked_name(name)
+        with self._live.writing() as write:
+            if write.state.barred(name) in ("paused", "skips"):
+                write.append(Resumed(name), by=by)
+
+
+def _row(state: State, id: str) -> Row:
+    found = state.rows.get(id)
+    if found is None:
+        raise InputError(f"row {id!r} was never asked for. Check the id.")
+    return found
+
+
+def _comment(what: str, text: str) -> str:
+    """A text that says something."""
+    found = checked_text(what, text, COMMENT)
+    if not found:
+        raise InputError(f"{what} must have a word; got {text!r}. Write one.")
+    return found

@@ -1,0 +1,78 @@
+"""What people said, row by row: the history of a campaign that the page, the commands and scripts search."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from unskew.campaigns.ledger.state import Comment, Row, State
+from unskew.campaigns.ledger.work import said_of
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one person said of a row, and when; a label of None is a skip."""
+
+    row: Row
+    by: str
+    label: str | None
+    at: str
+    comments: tuple[Comment, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether this is what counts for the row."""
+        return self.label == self.row.label
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "id": self.row.id,
+            "round": self.row.round,
+            "by": self.by,
+            "label": self.label,
+            "at": self.at,
+            "counts": self.counts,
+            "label_that_counts": self.row.label,
+            "conflict": self.row.conflict,
+            "settled": self.row.settled,
+            "comments": [one._asdict() for one in self.comments],
+        }
+
+
+def answers_of(
+    state: State,
+    *,
+    by: str | None = None,
+    label: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    search: str = "",
+    ids: Sequence[str] | None = None,
+) -> list[Given]:
+    """The answers that fit, latest first. An empty `label` finds skips."""
+    rows = state.rows.values() if ids is None else [state.rows[id] for id in ids if id in state.rows]
+    words = search.casefold().split()
+    found = [
+        given
+        for row in rows
+        if not words or _has(row, state, words)
+        for given in _given(row, state)
+        if (by is None or given.by == by)
+        and (label is None or given.label == (label or None))
+        and (since is None or datetime.fromisoformat(given.at) >= since)
+        and (until is None or datetime.fromisoformat(given.at) < until)
+    ]
+    return sorted(found, key=lambda given: given.at, reverse=True)
+
+
+def _given(row: Row, state: State) -> Iterator[Given]:
+    for by, label, at in said_of(row):
+        yield Given(row, by, label, at, tuple(state.comments.get(row.id, ())))
+
+
+def _has(row: Row, state: State, words: list[str]) -> bool:
+    """Whether all words occur in the row's id, its values or what was written about it."""
+    texts = (row.id, *map(str, row.values.values()), *(one.text for one in state.comments.get(row.id, ())))
+    all_of_it = "\n".join(texts).casefold()
+    return all(word in all_of_it for word in words)

@@ -3,20 +3,26 @@
 To add a state, append its name and the function that leads there to a part of `STATES`.
 """
 
+import asyncio
 import contextlib
 import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Literal
 
 import pytest
+from fastapi import FastAPI
 from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
+from starlette.types import Message, Receive, Send
+from starlette.types import Scope as Request
 
-from axe import cut, violations
+from axe import SHIFTS, cut, violations
+from unskew.campaigns import Campaign
 from unskew.web import turns
-from web_page import occupied, press, row, wait_for
+from web_page import Page, application, listening, occupied, press, row, wait_for
 from web_scene import Scene, Servers
 
 SIZES = {375: 667, 768: 1024, 1280: 800}
@@ -300,3 +306,34 @@ def _problems(tab: Tab) -> list[str]:
         tab.emulate_media(color_scheme=theme)
         found += [f"{theme}: {problem}" for problem in violations(tab)]
     return found
+
+
+def _in_pieces(app: FastAPI) -> FastAPI:
+    """The same, over a connection so slow that a page comes in pieces."""
+
+    async def call(scope: Request, receive: Receive, send: Send) -> None:
+        async def slowly(message: Message) -> None:
+            body = message.get("body", b"")
+            if b"</html>" in body:
+                for piece in (body[at : at + 500] for at in range(0, len(body), 500)):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    await asyncio.sleep(0.1)
+                message = message | {"body": b""}
+            await send(message)
+
+        await app(scope, receive, slowly)
+
+    return call  # type: ignore[return-value]
+
+
+def test_a_page_that_comes_in_pieces_is_shown_whole(folder: Path, browser: Browser) -> None:
+    with (
+        application(folder) as app, listening(_in_pieces(app)) as address, Campaign.open(folder) as campaign,
+        contextlib.closing(browser.new_context()) as context,
+    ):  # fmt: skip
+        context.add_init_script(SHIFTS)
+        tab = context.new_page()
+        tab.goto(Page(address, app, campaign).link("somebody far away"))
+        tab.wait_for_url("**/label")
+        row(tab)
+        assert tab.evaluate("shifted") < MOST_SHIFT / 10

@@ -158,7 +158,7 @@ def judge(
             repeated += 1
         elif only_given and _taken(row, label, actor, places):
             problems.append((line, f"row {written!r} was answered meanwhile. Go on with the next."))
-        elif (_says(row, label) and not _of_several(row, actor)) or (
+        elif (_says(row, label) and not _changed(row, label, actor, only_given=only_given)) or (
             label is None and _held_by_another(row, actor, now)
         ):
             repeated += 1
@@ -210,6 +210,12 @@ def _said_so(row: Row, label: str | None, actor: str, *, only_given: bool) -> bo
     """Whether the actor repeats their own answer, though another counts: one of several people's, or on the page."""
     own = row.said(actor)
     return row.done and own is not None and own.label == label and (only_given or _of_several(row, actor))
+
+
+def _changed(row: Row, label: str | None, actor: str, *, only_given: bool) -> bool:
+    """Whether it is not what the actor said before, so that to take it in silence would say what others said."""
+    own = row.said(actor)
+    return _of_several(row, actor) or (only_given and own is not None and own.label != label)
 
 
 def _taken(row: Row, label: str | None, actor: str, places: int) -> bool:

@@ -30,7 +30,7 @@ def _office(request: Request) -> Office:
     return office
 
 
-@router.get("/answers", responses=refusals(401, 403), tags=["answers"])
+@router.get("/answers", responses=refusals(401, 403, 409), tags=["answers"])
 async def answers(wanted: Annotated[Wanted, Query()], person: Labeller, request: Request) -> Answers:
     """Answers once given, latest first: your own, or for the administrator all."""
     return await turns(request).run(request, _office(request).answers, wanted, person)

@@ -17,9 +17,9 @@ import numpy as np
 
 from unskew.experiments.datasets import Drawn, Source
 from unskew.experiments.metrics import auc
-from unskew.experiments.reproduce import load_released
+from unskew.experiments.protocols import FRESH
+from unskew.experiments.reproduce import source_of
 from unskew.experiments.simulation import REPEATS_A_POPULATION
-from unskew.experiments.tasks import FRESH
 from unskew.models.team import Team
 
 PAPER = ("Passive", "DBALw", "DBALwm", "IDBAL")
@@ -145,7 +145,7 @@ def main(args: list[str] | None = None) -> None:
     names = sorted({dataset for dataset, _ in cells})
     blocks = sorted({r // REPEATS_A_POPULATION for r in range(FRESH, FRESH + given.repeats)})
     jobs = (
-        joblib.delayed(all_labels)(Drawn.of(load_released(name, given.data_dir), 0, blocks), 0, given.repeats)
+        joblib.delayed(all_labels)(Drawn.of(source_of(name, given.data_dir), 0, blocks), 0, given.repeats)
         for name in names
     )
     floor = dict(zip(names, joblib.Parallel(n_jobs=-1)(jobs), strict=True))

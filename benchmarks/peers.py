@@ -43,8 +43,8 @@ from benchmarks.simulated import logistic, there, write
 from unskew.experiments.budget import plan
 from unskew.experiments.datasets import load
 from unskew.experiments.metrics import auc
+from unskew.experiments.protocols import FRESH
 from unskew.experiments.simulation import simulations
-from unskew.experiments.tasks import FRESH
 from unskew.methods import MarginSampling, Unskew, pool_rounds
 from unskew.methods.driving import pool_batches
 

@@ -4,6 +4,7 @@ import importlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -11,10 +12,13 @@ from dask_processes import scheduler, workers
 from unskew import cli
 from unskew.errors import InputError
 from unskew.experiments import reproduce as module
+from unskew.experiments.protocols import RELEASED
 from unskew.experiments.reproduce import Grid, reproduce
 from unskew.pools import cluster as cluster_module
 
-GRID = Grid(("synthetic",), ("uniform", "certainty"), tune_repeats=1, repeats=2, grid="coarse")
+GRID = Grid(
+    ("synthetic",), ("uniform", "certainty"), protocol=replace(RELEASED, tune_repeats=1, repeats=2, grid="coarse")
+)
 
 
 @pytest.fixture(scope="module")

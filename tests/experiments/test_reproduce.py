@@ -20,13 +20,15 @@ from unskew.errors import InputError
 from unskew.experiments import reproduce as module
 from unskew.experiments.datasets import Synthetic
 from unskew.experiments.outputs import write
+from unskew.experiments.protocols import RELEASED
 from unskew.experiments.reproduce import Grid, reproduce
 from unskew.experiments.simulation import curve, simulate
 from unskew.experiments.store import NAME, Store, code_version, key_of
-from unskew.experiments.tasks import _tune, made, settings
+from unskew.experiments.tasks import Task, _tune, made, settings
 from unskew.methods.registry import method_named
 
-SMALL = Grid(("synthetic",), ("uniform",), ("Passive", "DBALwm"), tune_repeats=1, repeats=2, grid="coarse")
+FAST = replace(RELEASED, tune_repeats=1, repeats=2, grid="coarse")
+SMALL = Grid(("synthetic",), ("uniform",), ("Passive", "DBALwm"), protocol=FAST)
 
 OUTSIDE = """
 from unskew.methods import Passive
@@ -52,9 +54,9 @@ def calls(monkeypatch):
     def counted(name):
         original = getattr(module, name)
 
-        def call(*args):
+        def call(*args, **how):
             made.append(name)
-            return original(*args)
+            return original(*args, **how)
 
         monkeypatch.setattr(module, name, call)
 
@@ -199,7 +201,7 @@ def test_a_cell_is_known_by_what_it_is_not_by_its_place(tmp_path, calls):
         (policy, method) for policy in grown.policies for method in grown.methods
     ]
     assert [records[5], records[3]] == first
-    for other in (replace(SMALL, seed=1), replace(SMALL, repeats=3)):
+    for other in (replace(SMALL, seed=1), replace(SMALL, protocol=replace(FAST, repeats=3))):
         assert not {r["key"] for r in reproduce(other, tmp_path, jobs=1)} & {r["key"] for r in records}
     reproduce(SMALL, tmp_path, jobs=1)
     assert sorted(calls) == 2 * ["plan"] + 8 * ["run_task"]  # `repeats` is no part of a plan
@@ -245,8 +247,9 @@ def test_a_method_from_outside_runs_and_its_source_is_part_of_its_name(tmp_path,
         ({"methods": ("no_such_module:Mine",)}, "'no_such_module:Mine' cannot be imported: No module named"),
         ({"methods": ("unskew.methods:Mine",)}, "unknown method in the module unskew.methods 'Mine'"),
         ({"methods": ("pathlib:Path",)}, "must be a subclass of StreamMethod or PoolMethod; got"),
-        ({"tune_repeats": 0}, "tune_repeats must be at least 1; got 0."),
-        ({"repeats": 1}, "repeats must be at least 2; got 1."),
+        ({"protocol": replace(FAST, tune_repeats=0)}, "tune_repeats must be at least 1; got 0."),
+        ({"protocol": replace(FAST, repeats=1)}, "repeats must be at least 2; got 1."),
+        ({"protocol": replace(FAST, fresh=False)}, "are the same ones; got 1 and 2. Make them equal."),
     ],
 )
 def test_what_a_grid_refuses(change, said):
@@ -288,15 +291,16 @@ def test_real_data_with_two_jobs(tmp_path, data_dir):
 DRIVER = """
 import json, sys
 from pathlib import Path
+from unskew.experiments.protocols import Protocol
 from unskew.experiments.reproduce import Grid, reproduce
 
 if __name__ == "__main__":
     out = Path(sys.argv[1])
     grid = {key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(sys.argv[2]).items()}
-    reproduce(Grid(**grid), out, jobs=2)
+    reproduce(Grid(**grid | {"protocol": Protocol(**grid["protocol"])}), out, jobs=2)
 """
 
-KILLED = Grid(("synthetic",), tune_repeats=12, repeats=8, grid="coarse")
+KILLED = Grid(("synthetic",), protocol=replace(RELEASED, tune_repeats=12, repeats=8, grid="coarse"))
 
 
 def start(folder: Path, out: Path) -> subprocess.Popen:
@@ -355,7 +359,8 @@ def test_a_saturated_setting_stands_for_every_larger_C(method):
     simulation = simulate(X[:1500], y[:1500], "uniform", 0.5, np.random.default_rng(3))
     kind, tried = method_named(method), settings(method_named(method), "released")
     each = [curve(made(kind, setting, 5), simulation, 100) for setting in tried]
-    assert list(_tune(kind, tried, simulation, 5, 100)) == each
+    task = Task("synthetic", "uniform", method, 0.5, 100, 0, RELEASED)
+    assert list(_tune(kind, tried, task, simulation, 5)) == each
     built = [made(kind, setting, 5) for setting in tried]
     for one in built:
         curve(one, simulation, 100)

@@ -1,11 +1,14 @@
 """Summaries: areas, ratios and counts on examples small enough to work out by hand, and the paper's own."""
 
+from dataclasses import asdict, replace
+
 import numpy as np
 import pytest
 
 from unskew.experiments import DATASETS
 from unskew.experiments.paper import paper_auc
-from unskew.experiments.summary import pairs_of, shown_names, summarise
+from unskew.experiments.protocols import RELEASED, TEXT
+from unskew.experiments.summary import pairs_of, shown_names, stretch, summarise
 from unskew.methods.registry import PAPER_METHODS
 from unskew.sampling.policies import POLICIES
 
@@ -18,12 +21,13 @@ def record(dataset, policy, method, labels, errors, budget=10, setting=None):
     labels = np.broadcast_to(labels, errors.shape)
     task = {
         "dataset": dataset, "policy": policy, "method": method, "logged_fraction": 0.5, "label_budget": budget,
-        "tune_repeats": 4, "repeats": len(errors), "seed": 0, "grid": "coarse",
+        "seed": 0, "protocol": asdict(replace(RELEASED, tune_repeats=4, repeats=len(errors), grid="coarse")),
     }  # fmt: skip
     return {
         "task": task,
         "setting": {"C": 0.64, "eta": 0.0256} if setting is None else setting,
         "tuned_auc": 0.0,
+        "least_sum": [1.5, 5.0],
         "horizons": list(range(errors.shape[1])),
         "labels": labels.tolist(),
         "errors": errors.tolist(),
@@ -95,7 +99,7 @@ def test_standings_count_shared_firsts():
 
 def test_the_order_of_the_results_does_not_matter():
     there, back = summarise(tiny()), summarise(tiny()[::-1])
-    for name in ("points", "cells", "ratios", "pairs", "standings"):
+    for name in ("points", "cells", "ratios", "pairs", "by_policy", "standings"):
         assert getattr(there, name).equals(getattr(back, name))
 
 
@@ -119,7 +123,19 @@ def test_pairing_sees_through_noise_that_methods_share():
 def test_standard_error_of_a_mean():
     errors = np.random.default_rng(1).normal(0.3, 0.05, (64, 1)) + np.zeros((1, 2))
     se = summarise([record("german", "uniform", "IDBAL", [0, 10], errors)]).cells["auc_se"][0]
-    assert se == pytest.approx(22 * errors[:, 0].std(ddof=1) / 8, rel=0.1)  # AUC is 2 (B + 1) times the error
+    alone = 22 * errors[:, 0].std(ddof=1) / 8  # AUC is 2 (B + 1) times the error
+    assert se == pytest.approx(stretch("german", replace(RELEASED, grid="coarse")) * alone, rel=0.15)
+
+
+def test_the_stretch_is_that_of_correlated_repeats():
+    """Means of repeats that share a part: their spread is the stretch times what the repeats seem to say."""
+    rng = np.random.default_rng(0)
+    c, J = 0.2, TEXT.repeats  # one block, so every pair shares the same rows
+    x = np.sqrt(c) * rng.normal(size=(40_000, 1)) + np.sqrt(1.0 - c) * rng.normal(size=(40_000, J))
+    seen = np.sqrt(x.var(axis=1, ddof=1).mean() / J)
+    assert x.mean(axis=1).std() / seen == pytest.approx(stretch("german", TEXT), rel=0.02)
+    assert stretch("synthetic", TEXT) == stretch("german", TEXT) == pytest.approx(np.sqrt(3.5))
+    assert 1.0 < stretch("synthetic", RELEASED) < stretch("skin", RELEASED) < stretch("german", RELEASED)
 
 
 def test_failed_and_missing_results_are_left_out():

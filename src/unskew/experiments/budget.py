@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from unskew.descent import Descent
+from unskew.experiments.protocols import TRAINING
 from unskew.rows import Floats
 from unskew.sampling import policies
 
@@ -34,7 +35,7 @@ def plan(X: Floats, y: Floats, policy: str, rng: np.random.Generator, *, variant
     """
     errors = np.zeros((len(ETAS), BATCHES))
     reveal_rate = 0.0
-    train = int(0.8 * len(y))
+    train = int(TRAINING * len(y))
     edges = np.linspace(0, train, BATCHES + 1).astype(int)
     for _ in range(REPEATS):
         order = rng.permutation(len(y))

@@ -14,14 +14,28 @@ Runs: TypeAlias = NDArray[np.float64]
 def auc(labels: Floats, errors: Floats, budget: float) -> float:
     """The area under a mean curve over [0, 2 (B + 1)]: linear up to the budget B, and constant after it.
 
-    The text sums trapezoids up to the point where a method stops buying. Without a common range, a setting that buys
-    nothing would have the smallest sum (protocol.md).
+    The text sums trapezoids up to the point where a method stops buying (`printed_sum`). Without a common range, a
+    setting that buys nothing would have the smallest sum (protocol.md).
 
     >>> auc(np.array([0.0, 10.0, 40.0]), np.array([0.5, 0.3, 0.3]), budget=10)
     7.6
     """
-    at_budget, area = _up_to(labels, errors, budget)
-    return float(area + at_budget * (budget + 2.0))
+    at_budget, below = _up_to(labels, errors, budget)
+    return float(below + at_budget * (budget + 2.0))
+
+
+def area(labels: Floats, errors: Floats, budget: float, kind: str) -> float:
+    """The area that a protocol compares: `auc` for a "planned" budget, `area_to_budget` for the whole "stream"."""
+    return auc(labels, errors, budget) if kind == "planned" else area_to_budget(labels, errors, budget)
+
+
+def printed_sum(labels: Floats, errors: Floats) -> float:
+    """The sum that the text prints as AUC: trapezoids from the first horizon to the last, whatever range they cover.
+
+    >>> printed_sum(np.array([10.0, 40.0]), np.array([0.3, 0.1]))
+    6.0
+    """
+    return float(np.sum((errors[1:] + errors[:-1]) / 2.0 * np.diff(labels)))
 
 
 def area_to_budget(labels: Floats, errors: Floats, budget: float) -> float:
@@ -75,11 +89,11 @@ def labels_to_reach(labels: Floats, errors: Floats, target: float) -> float:
     return float(x[i - 1] + share * (x[i] - x[i - 1]))
 
 
-def bootstrap(runs: Runs, budget: float, draws: NDArray[np.int64], *, whole: bool = True) -> Floats:
+def bootstrap(runs: Runs, budget: float, draws: NDArray[np.int64], *, kind: str = "planned") -> Floats:
     """The area of the mean curve of each resample; `draws` has one row of repeat numbers per resample.
 
     Pass the same draws for two methods of a cell to pair them: repeat r is the same split for both.
     """
     means = runs[draws].mean(axis=1)  # resamples x points x (labels, error)
-    at_budget, area = _up_to(means[..., 0], means[..., 1], budget)
-    return area + at_budget * (budget + 2.0) if whole else area
+    at_budget, below = _up_to(means[..., 0], means[..., 1], budget)
+    return below + at_budget * (budget + 2.0) if kind == "planned" else below

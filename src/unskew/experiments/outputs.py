@@ -56,7 +56,7 @@ def write_summary(summary: Summary, out: Path, *, overwrite: bool = False) -> li
         "summary.parquet": _parquet(summary.cells),
         "summary.csv": _csv(summary.cells),
         "ratios.csv": _csv(summary.ratios),
-        "pairs.csv": _csv(summary.pairs),
+        "pairs.csv": _csv(pl.concat((summary.pairs, summary.by_policy))),
         "tables.md": tables.markdown(summary).encode(),
         "tables.tex": tables.latex(summary).encode(),
     }

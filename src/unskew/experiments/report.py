@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from unskew.experiments import tables
+from unskew.experiments.claims import verdicts
 from unskew.experiments.summary import RESAMPLES, Summary
 from unskew.pages import png_address, rendered
 
@@ -27,6 +28,8 @@ def html(summary: Summary, pictures: Mapping[str, bytes]) -> str:
         "calls": _calls(summary),
         "reach": _reach(summary),
         "plan": _plan(summary),
+        "claims": verdicts(summary),
+        "claim_note": tables.CLAIM_NOTE,
         "failed": summary.failed.rows(named=True),
         "pictures": {name: png_address(content) for name, content in pictures.items()},
         "marks": MARKS,

@@ -12,12 +12,14 @@ import joblib
 import numpy as np
 
 from unskew.errors import InputError, unknown
-from unskew.experiments.budget import plan
+from unskew.experiments.budget import Sizes, plan
 from unskew.experiments.datasets import DATASETS, Drawn, Source, check, load
+from unskew.experiments.protocols import RELEASED, TRAINING, Protocol
 from unskew.experiments.store import Store, code_version, key_of
 from unskew.experiments.tasks import Task, made, run_task, settings
 from unskew.methods.registry import PAPER_METHODS, method_named, source_digest
 from unskew.pools.cluster import on_cluster
+from unskew.rows import Floats
 from unskew.sampling.policies import ALL_POLICIES, POLICIES
 
 QUICK_DATASETS = ("synthetic", "svmguide1", "german")
@@ -30,10 +32,8 @@ class Grid:
     datasets: tuple[str, ...] = DATASETS
     policies: tuple[str, ...] = POLICIES
     methods: tuple[str, ...] = PAPER_METHODS
-    tune_repeats: int = 16
-    repeats: int = 64
     seed: int = 0
-    grid: str = "released"
+    protocol: Protocol = RELEASED
 
     def __post_init__(self) -> None:
         for kind, names, known in (("data set", self.datasets, DATASETS), ("policy", self.policies, ALL_POLICIES)):
@@ -43,12 +43,17 @@ class Grid:
         for name in self.methods:
             method_named(name)
         for what, number, least in (
-            ("tune_repeats", self.tune_repeats, 1),
-            ("repeats", self.repeats, 2),
+            ("tune_repeats", self.protocol.tune_repeats, 1),
+            ("repeats", self.protocol.repeats, 2),
             ("seed", self.seed, 0),
         ):
             if number < least:
                 raise InputError(f"{what} must be at least {least}; got {number}. The full run has 16, 64 and seed 0.")
+        if not self.protocol.fresh and self.protocol.tune_repeats != self.protocol.repeats:
+            raise InputError(
+                f"without fresh repeats, tune_repeats and repeats are the same ones; got {self.protocol.tune_repeats} "
+                f"and {self.protocol.repeats}. Make them equal."
+            )
 
     def __len__(self) -> int:
         return len(self.datasets) * len(self.policies) * len(self.methods)
@@ -88,7 +93,7 @@ def reproduce(
 
         order: list[str] = []
         for name in grid.datasets:
-            source = lru_cache(partial(load_released, name, data_dir))
+            source = lru_cache(partial(source_of, name, data_dir, grid.protocol))
             tasks = {key_of(_what(task, checksums[name])): task for task in _tasks(grid, name, store, source)}
             order += tasks
             for key in tasks:
@@ -103,8 +108,10 @@ def reproduce(
     return [results[key] for key in order]
 
 
-def load_released(name: str, data_dir: str | Path | None) -> Source:
-    """As the released program drew it, but all 3175 rows of splice, as in the paper's table (protocol.md)."""
+def source_of(name: str, data_dir: str | Path | None, protocol: Protocol = RELEASED) -> Source:
+    """As the released program drew it, but all 3175 rows of splice; for the text, all as in its Table 5."""
+    if protocol.data == "paper":
+        return load(name, data_dir, all_rows=True)
     return load(name, data_dir, variant="released" if name == "synthetic" else "paper")
 
 
@@ -124,18 +131,30 @@ def workers(jobs: int, cluster: str | None) -> Iterator[tuple[joblib.Parallel, C
 
 def _tasks(grid: Grid, dataset: str, store: Store, source: Callable[[], Source]) -> Iterator[Task]:
     for policy in grid.policies:
-        what = {"plan": [dataset, policy, grid.seed]}
+        protocol = grid.protocol
+        what = {"plan": [dataset, policy, grid.seed, protocol.data, protocol.logged_fraction, protocol.budget]}
         key = key_of(what)
         record = store.get(key)
         if record is None:
-            X, y = source().population(grid.seed, 0)
-            chosen = plan(X, y, policy, np.random.default_rng([grid.seed, 2]))
+            chosen = _sizes(*source().population(grid.seed, 0), policy, grid)
             record = store.put(key, {**what, **asdict(chosen)})
+        sizes = Sizes(record["logged_fraction"], record["label_budget"])
         for method in grid.methods:
-            yield Task(
-                dataset, policy, method, record["logged_fraction"], record["label_budget"],
-                grid.tune_repeats, grid.repeats, grid.seed, grid.grid,
-            )  # fmt: skip
+            yield Task(dataset, policy, method, sizes.logged_fraction, sizes.label_budget, grid.seed, protocol)
+
+
+def _sizes(X: Floats, y: Floats, policy: str, grid: Grid) -> Sizes:
+    """The sizes of log and budget: planned, unless the protocol says what they are."""
+    protocol = grid.protocol
+    fraction, budget = protocol.logged_fraction, None
+    if fraction is None or protocol.budget == "planned":
+        planned = plan(X, y, policy, np.random.default_rng([grid.seed, 2]), variant=protocol.data)
+        fraction, budget = fraction or planned.logged_fraction, planned.label_budget
+    if protocol.budget == "stream":
+        train = int(TRAINING * len(y))
+        budget = train - int(fraction * train)
+    assert budget is not None
+    return Sizes(fraction, budget)
 
 
 def _what(task: Task, data: str) -> dict[str, Any]:
@@ -146,7 +165,7 @@ def _what(task: Task, data: str) -> dict[str, Any]:
 
 def _cost(task: Task) -> int:
     kind = method_named(task.method)
-    tried = settings(kind, task.grid)
+    tried = settings(kind, task.protocol.grid)
     return len(tried) * (1 if getattr(made(kind, tried[0], 0), "anytime", True) else 4)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.experiments.datasets import Source
+from unskew.experiments.protocols import TRAINING
 from unskew.methods import Method, PoolMethod, StreamMethod, pool_rounds, stream_rounds
 from unskew.rows import Floats
 from unskew.sampling import policies
@@ -45,7 +46,7 @@ def simulate(
     """Shuffle and split: 80 % training, of which `logged_fraction` is the log and the rest the stream; 20 % test."""
     order = rng.permutation(len(y))
     X, y = X[order], y[order]
-    train = int(0.8 * len(y))
+    train = int(TRAINING * len(y))
     m = int(logged_fraction * train) if 0.0 < logged_fraction < 1.0 else 0
     if m < 3 or m >= train:
         raise InputError(
@@ -75,10 +76,13 @@ def simulations(
         yield simulate(X, y, policy, logged_fraction, rng, variant=variant), int(rng.integers(2**63))
 
 
-def curve(method: Method, simulation: Simulation, label_budget: int) -> list[tuple[int, int, float]]:
+def curve(
+    method: Method, simulation: Simulation, label_budget: int, *, first_horizon: int = FIRST_HORIZON
+) -> list[tuple[int, int, float]]:
     """(horizon, labels bought, test error) at every horizon, from 0 on.
 
-    A method that needs to know n is run again for each n = 10, 20, 40, ..., up to the whole stream. Other methods run
+    A method that needs to know n is run again for each n = 10, 20, 40, ..., up to the whole stream, or from another
+    `first_horizon` on. Other methods run
     once and are measured after every batch. Both stop after the first point with more than 2 * label_budget labels.
     The point at 0 is the model of the whole log. A method that works on a pool gets the stream as its pool and spends
     label_budget on it.
@@ -86,7 +90,7 @@ def curve(method: Method, simulation: Simulation, label_budget: int) -> list[tup
     if isinstance(method, PoolMethod):
         return _pool_curve(method, simulation, label_budget)
     assert isinstance(method, StreamMethod)
-    return _stream_curve(method, simulation, label_budget)
+    return _stream_curve(method, simulation, label_budget, first_horizon)
 
 
 def _pool_curve(method: PoolMethod, s: Simulation, label_budget: int) -> list[tuple[int, int, float]]:
@@ -94,7 +98,7 @@ def _pool_curve(method: PoolMethod, s: Simulation, label_budget: int) -> list[tu
     return [(labels, labels, s.error(method)) for labels in spent]
 
 
-def _stream_curve(method: StreamMethod, s: Simulation, label_budget: int) -> list[tuple[int, int, float]]:
+def _stream_curve(method: StreamMethod, s: Simulation, label_budget: int, first: int) -> list[tuple[int, int, float]]:
     points: list[tuple[int, int, float]] = []
     if method.anytime:
         for seen in stream_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, s.n):
@@ -105,7 +109,7 @@ def _stream_curve(method: StreamMethod, s: Simulation, label_budget: int) -> lis
     whole = method.at_zero_labels()
     whole.start_checked(s.log, s.n)
     points.append((0, 0, s.error(whole)))
-    for n in horizons(s.n):
+    for n in horizons(s.n, first):
         for _ in stream_rounds(method, s.log, s.X, s.q0, s.y.__getitem__, n):
             pass
         points.append((n, method.labels_, s.error(method)))
@@ -114,11 +118,11 @@ def _stream_curve(method: StreamMethod, s: Simulation, label_budget: int) -> lis
     return points
 
 
-def horizons(n: int) -> NDArray[np.int64]:
-    """10, 20, 40, ... below n, and n itself.
+def horizons(n: int, first: int = FIRST_HORIZON) -> NDArray[np.int64]:
+    """10, 20, 40, ... below n, and n itself; or from another first one on.
 
     >>> horizons(50).tolist()
     [10, 20, 40, 50]
     """
-    doublings = FIRST_HORIZON * 2 ** np.arange(64 - FIRST_HORIZON)
+    doublings = first * 2 ** np.arange(40)
     return np.append(doublings[doublings < n], n)

@@ -20,7 +20,7 @@ BEGINNING = b'{"key":"'
 ROOMS = ("pools", "sampling", "models", "theory", "estimation", "methods")
 """Rooms of the package on which the numbers depend, in addition to the modules at its top."""
 
-EXPERIMENTS = ("budget", "curves", "datasets", "metrics", "simulation", "tasks")
+EXPERIMENTS = ("budget", "curves", "datasets", "metrics", "protocols", "simulation", "tasks")
 """Modules in this folder on which the numbers depend."""
 
 

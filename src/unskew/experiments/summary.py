@@ -1,13 +1,15 @@
 """From results to small frames: areas, labels needed, and which differences between methods are clear.
 
 Intervals are percentiles of a bootstrap over repeats. Repeat r uses the same split for every method and policy of a
-data set. So the methods of one data set are resampled together, and their ratios are paired.
+data set. So the methods of one data set are resampled together, and their ratios are paired. Repeats share rows, so
+they are not independent, and the intervals are stretched by what that makes up (`stretch`).
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Any
 
@@ -16,9 +18,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unskew.experiments.curves import Point, averaged
-from unskew.experiments.datasets import DATASETS
-from unskew.experiments.metrics import area_to_budget, auc, bootstrap, error_at, labels_to_reach
+from unskew.experiments.datasets import DATASETS, FILES, ROWS_USED
+from unskew.experiments.metrics import area, area_to_budget, bootstrap, error_at, labels_to_reach
 from unskew.experiments.paper import paper_auc
+from unskew.experiments.protocols import TRAINING, Protocol
+from unskew.experiments.simulation import REPEATS_A_POPULATION
 from unskew.methods.registry import PAPER_METHODS, method_named
 from unskew.rows import Floats
 from unskew.sampling.policies import ALL_POLICIES, POLICIES
@@ -39,15 +43,16 @@ CELLS = {
     "dataset": TEXT, "policy": TEXT, "method": TEXT, "logged_fraction": REAL, "label_budget": COUNT,
     "C": REAL, "eta": REAL, "setting": TEXT, "auc": REAL, "auc_se": REAL, "area_to_budget": REAL, "area_se": REAL,
     "least": pl.Boolean(), "target_error": REAL, "labels_to_target": REAL,
+    "least_sum": REAL, "least_sum_labels": REAL, "labels": REAL,
 }  # fmt: skip
 RATIOS = {
     "dataset": TEXT, "policy": TEXT, "method": TEXT, "against": TEXT, "ratio": REAL, "low": REAL, "high": REAL,
     "call": TEXT, "area_ratio": REAL, "area_low": REAL, "area_high": REAL, "area_call": TEXT, "paper_ratio": REAL,
 }  # fmt: skip
 PAIRS = {
-    "method": TEXT, "against": TEXT, "cells": COUNT, "won": COUNT, "clear_wins": COUNT, "clear_losses": COUNT,
-    "mean_ratio": REAL, "low": REAL, "high": REAL, "area_won": COUNT, "area_clear_wins": COUNT,
-    "area_clear_losses": COUNT, "area_mean_ratio": REAL, "area_low": REAL, "area_high": REAL,
+    "policy": TEXT, "method": TEXT, "against": TEXT, "cells": COUNT, "won": COUNT,
+    "clear_wins": COUNT, "clear_losses": COUNT, "mean_ratio": REAL, "low": REAL, "high": REAL, "area_won": COUNT,
+    "area_clear_wins": COUNT, "area_clear_losses": COUNT, "area_mean_ratio": REAL, "area_low": REAL, "area_high": REAL,
     "paper_cells": COUNT, "paper_won": COUNT, "paper_mean_ratio": REAL,
 }  # fmt: skip
 STANDINGS = {
@@ -62,7 +67,7 @@ class Summary:
     """Frames in the paper's order of data sets, policies and methods. Methods from outside have their class names."""
 
     run: Record
-    """What all results share: tune_repeats, repeats, seed, grid."""
+    """What all results share: protocol, tune_repeats, repeats, seed, grid."""
     datasets: tuple[str, ...]
     policies: tuple[str, ...]
     methods: tuple[str, ...]
@@ -74,6 +79,8 @@ class Summary:
     """One row per data set, policy and pair: AUC (and area up to B) of `method` divided by that of `against`."""
     pairs: pl.DataFrame
     """The ratios of a pair over all cells, beside the paper's over the same cells."""
+    by_policy: pl.DataFrame
+    """The same for each policy."""
     standings: pl.DataFrame
     """One row per method: the number of cells in which it is best, and how soon it reaches Passive's final error."""
     failed: pl.DataFrame
@@ -90,6 +97,11 @@ class Result:
     def budget(self) -> int:
         return int(self.record["task"]["label_budget"])
 
+    @property
+    def kind(self) -> str:
+        """Of the budget: "planned", or the whole "stream"."""
+        return str(self.record["task"]["protocol"]["budget"])
+
     @cached_property
     def runs(self) -> NDArray[np.float64]:
         """Repeats x points x (labels, error)."""
@@ -102,7 +114,7 @@ class Result:
 
     @cached_property
     def auc(self) -> float:
-        return auc(*self.mean, self.budget)
+        return area(*self.mean, self.budget, self.kind)
 
     @cached_property
     def area(self) -> float:
@@ -110,11 +122,17 @@ class Result:
 
     @cached_property
     def resampled_auc(self) -> Floats:
-        return bootstrap(self.runs, self.budget, self._draws())
+        return self._stretched(self.auc, bootstrap(self.runs, self.budget, self._draws(), kind=self.kind))
 
     @cached_property
     def resampled_area(self) -> Floats:
-        return bootstrap(self.runs, self.budget, self._draws(), whole=False)
+        return self._stretched(self.area, bootstrap(self.runs, self.budget, self._draws(), kind="stream"))
+
+    def _stretched(self, centre: float, resampled: Floats) -> Floats:
+        """On the scale of logarithms, so that ratios are stretched alike."""
+        task = self.record["task"]
+        stretched: Floats = centre * (resampled / centre) ** stretch(task["dataset"], Protocol(**task["protocol"]))
+        return stretched if centre > 0.0 else resampled
 
     def auc_over(self, other: "Result") -> tuple[float, Floats]:
         """The ratio of the two AUCs, and of each pair of resamples."""
@@ -133,6 +151,29 @@ class Result:
         horizons = self.record["horizons"]
         rows = zip(self.record["labels"], self.record["errors"], strict=True)
         return averaged([list(zip(horizons, labels, errors, strict=True)) for labels, errors in rows])
+
+
+@cache
+def stretch(dataset: str, protocol: Protocol) -> float:
+    """The standard error of a mean over these repeats, divided by what it would be if they were independent.
+
+    A fifth of the rows is for testing, so two splits of the same rows have correlated results: about one fifth, by
+    Nadeau and Bengio (Inference for the Generalization Error, Machine Learning 52, 2003). Two cuts of a larger data set
+    have 6000 / N of their rows in common, and so much less correlation. With the mean correlation c of J repeats::
+
+        stretch^2 = (1 + (J - 1) c) / (1 - c)
+
+    >>> from unskew.experiments.protocols import RELEASED
+    >>> [round(stretch(name, RELEASED), 2) for name in ("german", "skin", "synthetic")]
+    [4.12, 1.8, 1.72]
+    """
+    repeats = np.array(protocol.reported)
+    block = repeats // REPEATS_A_POPULATION
+    rows = FILES[dataset].used if dataset in FILES else math.inf
+    in_common = np.where(block[:, None] == block, 1.0, min(1.0, ROWS_USED / rows))
+    J = len(repeats)
+    c = (1.0 - TRAINING) * (in_common.sum() - J) / (J * (J - 1))
+    return math.sqrt((1.0 + (J - 1) * c) / (1.0 - c))
 
 
 Cells = dict[tuple[str, str], dict[str, Result]]
@@ -157,10 +198,20 @@ def summarise(records: Sequence[Record]) -> Summary:
             cells[task["dataset"], task["policy"]][name] = Result(record, name)
     methods = tuple(names.values())
     with np.errstate(divide="ignore", invalid="ignore"):  # an area of 0 is possible only without any error
-        ratios, pairs = _ratio_rows(cells, methods), _pair_rows(cells, methods)
-    cell_rows = _cell_rows(cells)
+        ratios, pairs = _ratio_rows(cells, methods), _pair_rows("all", cells, methods)
+        split = [_pair_rows(one, {cell: cells[cell] for cell in cells if cell[1] == one}, methods) for one in policies]
+        cell_rows = _cell_rows(cells)
+    protocol = tasks[0]["protocol"]
     return Summary(
-        run={what: tasks[0][what] for what in ("tune_repeats", "repeats", "seed", "grid")},
+        run={
+            "protocol": protocol["name"],
+            "tune_repeats": protocol["tune_repeats"],
+            "repeats": protocol["repeats"],
+            "seed": tasks[0]["seed"],
+            "grid": protocol["grid"],
+            "fresh": protocol["fresh"],
+            "budget": protocol["budget"],
+        },
         datasets=datasets,
         policies=policies,
         methods=methods,
@@ -168,6 +219,7 @@ def summarise(records: Sequence[Record]) -> Summary:
         cells=cell_rows,
         ratios=_frame(ratios, RATIOS),
         pairs=_frame(pairs, PAIRS),
+        by_policy=_frame([row for rows in split for row in rows], PAIRS),
         standings=_frame(_standing_rows(cells, methods, cell_rows), STANDINGS),
         failed=_frame(sorted(failed, key=lambda row: (DATASETS.index(row[0]), ALL_POLICIES.index(row[1]))), FAILED),
     )
@@ -229,6 +281,7 @@ def _cell_rows(cells: Cells) -> pl.DataFrame:
                 result.auc, float(result.resampled_auc.std(ddof=1)),
                 result.area, float(result.resampled_area.std(ddof=1)),
                 result.auc == least, target, needed if np.isfinite(needed) else None,
+                *(result.record["least_sum"] or (None, None)), float(result.mean[0].max()),
             ))  # fmt: skip
     return _frame(rows, CELLS)
 
@@ -249,7 +302,7 @@ def _compared(ratio: float, resampled: Floats) -> tuple[float, float, float, str
     return ratio, low, high, "win" if high < 1.0 else "loss" if low > 1.0 else "noise"
 
 
-def _pair_rows(cells: Cells, methods: Sequence[str]) -> list[tuple[Any, ...]]:
+def _pair_rows(policy: str, cells: Cells, methods: Sequence[str]) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     for a, b in pairs_of(methods):
         both = {cell: (results[a], results[b]) for cell, results in cells.items() if a in results and b in results}
@@ -259,7 +312,7 @@ def _pair_rows(cells: Cells, methods: Sequence[str]) -> list[tuple[Any, ...]]:
         area_row = _over_cells([x.area_over(y) for x, y in both.values()])
         paper = [ratio for cell in both if (ratio := _paper_ratio(cell, a, b)) is not None]
         paper_mean = float(np.exp(np.mean(np.log(paper)))) if paper else None
-        rows.append((a, b, len(both), *auc_row, *area_row, len(paper), sum(r < 1.0 for r in paper), paper_mean))
+        rows.append((policy, a, b, len(both), *auc_row, *area_row, len(paper), sum(r < 1.0 for r in paper), paper_mean))
     return rows
 
 

@@ -4,18 +4,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from unskew.experiments.claims import ALIKE, CLOSE, verdicts
+from unskew.experiments.paper import paper_auc
+from unskew.experiments.protocols import GRIDS
 from unskew.experiments.summary import Summary
 
-NOTE = (
-    "Area under the curve of test error against labels bought, over [0, 2 (B + 1)]: less is better, the least of a row "
-    "is in bold, ± one standard error. The label budget B differs from the paper's, so an AUC can be compared with "
-    "the others of its row but not with the paper's; ratios can."
-)
+NOTES = {
+    "planned": (
+        "Area under the curve of test error against labels bought, over [0, 2 (B + 1)]: less is better, the least of a "
+        "row is in bold, ± one standard error. The label budget B differs from the paper's, so an AUC can be compared "
+        "with the others of its row but not with the paper's; ratios can."
+    ),
+    "stream": (
+        "Area under the curve of test error against labels bought, over [0, n] with n the rows of the stream, and flat "
+        "where a method stops buying: less is better, the least of a row is in bold, ± one standard error. The text "
+        "names no range, so an AUC can be compared with the others of its row but not with the paper's; ratios can."
+    ),
+}
 PAIR_NOTE = (
-    "Won: cells with an AUC ratio below 1. Clear: the 95 % interval of the ratio, paired over repeats, excludes 1. "
-    "Means are geometric; those of the paper are over the same cells."
+    "Won: cells with an AUC ratio below 1. Clear: the 95 % interval of the ratio, paired over repeats, excludes 1; it "
+    "knows that repeats share rows. Means are geometric; those of the paper are over the same cells."
+)
+CLAIM_NOTE = (
+    "What the paper says of its results, in our words. Numbers of cells won and mean ratios are in the order of the "
+    "policies Identical, Uniform, Uncertainty, Certainty, as far as the claim speaks of them. A majority is more than "
+    f"half under each of them, close is a mean ratio of at most {CLOSE:g}, and numbers of best cells are alike if they "
+    f"differ by at most {ALIKE}."
+)
+EDGE_NOTE = "The number of cells in which the chosen value is the first or the last of the grid."
+SUM_NOTE = (
+    "The sum that the text prints as AUC has no range of its own: a setting that buys few labels has a small sum. The "
+    "table shows which share of the stream the setting with the least sum buys, and the setting chosen above, in the "
+    "median cell. Passive buys every row with every setting, so for Passive the sum has a meaning; it is then divided "
+    "by the AUC that the paper prints, in the median cell."
 )
 PAIR_HEADINGS = (
     "Pair",
@@ -58,10 +82,11 @@ def setting_text(cell: dict[str, Any]) -> str:
     return f"{C}eta = {cell['eta']:g}"
 
 
-def pair_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """The table of pairs as text, under PAIR_HEADINGS."""
+def pair_rows(summary: Summary, policy: str | None = None) -> list[tuple[str, ...]]:
+    """The table of pairs as text, under PAIR_HEADINGS, over all cells or those of one policy."""
     rows: list[tuple[str, ...]] = []
-    for pair in summary.pairs.iter_rows(named=True):
+    frame = summary.pairs if policy is None else summary.by_policy.filter(pl.col("policy") == policy)
+    for pair in frame.iter_rows(named=True):
         printed = bool(pair["paper_cells"])
         rows.append((
             f"{pair['method']} / {pair['against']}",
@@ -72,6 +97,57 @@ def pair_rows(summary: Summary) -> list[tuple[str, ...]]:
             f"{pair['paper_won']} of {pair['paper_cells']}" if printed else "–",
             f"{pair['paper_mean_ratio']:.3f}" if printed else "–",
         ))  # fmt: skip
+    return rows
+
+
+CLAIM_HEADINGS = ("Claim", "The paper's tables", "", "Here", "")
+
+
+def claim_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The table of claims as text, under CLAIM_HEADINGS."""
+    words = {True: "**holds**", False: "**does not hold**"}
+    return [(one.said, one.printed, words[one.printed_holds], one.found, words[one.holds]) for one in verdicts(summary)]
+
+
+EDGE_HEADINGS = ("Method", "Cells", "least C", "greatest C", "least eta", "greatest eta")
+
+
+def edge_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """How often the ends of the grid were chosen, under EDGE_HEADINGS; methods that are not tuned are left out."""
+    rows: list[tuple[str, ...]] = []
+    for method in summary.methods:
+        cells = summary.cells.filter(pl.col("method") == method, pl.col("eta").is_not_null())
+        if cells.is_empty():
+            continue
+        ends = []
+        for name, values in zip(("C", "eta"), GRIDS[summary.run["grid"]], strict=True):
+            tuned = cells[name].null_count() == 0
+            ends += [str((cells[name] == end).sum()) if tuned else "–" for end in (min(values), max(values))]
+        rows.append((method, str(len(cells)), *ends))
+    return rows
+
+
+SUM_HEADINGS = ("Method", "Bought with the least sum", "Bought as chosen", "Least sum / printed AUC")
+
+
+def sum_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """What the sum as printed would choose, under SUM_HEADINGS."""
+    rows: list[tuple[str, ...]] = []
+    for method in summary.methods:
+        cells = summary.cells.filter(pl.col("method") == method).drop_nulls("least_sum")
+        if cells.is_empty():
+            continue
+        share = [
+            float(np.median((cells[name] / cells["label_budget"]).to_numpy()))
+            for name in ("least_sum_labels", "labels")
+        ]
+        beside = [
+            cell["least_sum"] / printed
+            for cell in cells.iter_rows(named=True)
+            if (printed := paper_auc().get((cell["dataset"], cell["policy"], method))) is not None
+        ]
+        ratio = f"{np.median(beside):.1f}" if method == "Passive" and beside else "–"
+        rows.append((method, *(f"{100.0 * one:.1f} %" for one in share), ratio))
     return rows
 
 
@@ -87,13 +163,22 @@ def best_text(summary: Summary) -> str:
 
 def markdown(summary: Summary) -> str:
     """All tables as one Markdown page."""
-    parts = ["# AUC of every method", NOTE]
+    parts = ["# AUC of every method", NOTES[summary.run["budget"]]]
     for policy in summary.policies:
         body = [[name, *map(_markdown_entry, row)] for name, row in auc_table(summary, policy)]
         parts += [f"## {policy.capitalize()} policy", _markdown_table(["Data set", *summary.methods], body)]
     if not summary.pairs.is_empty():
         parts += ["## Pairs of methods", PAIR_NOTE, _markdown_table(PAIR_HEADINGS, pair_rows(summary))]
         parts.append(best_text(summary))
+        for policy in summary.policies if len(summary.policies) > 1 else ():
+            alone = _markdown_table(PAIR_HEADINGS, pair_rows(summary, policy))
+            parts += [f"### {policy.capitalize()} policy alone", alone]
+    if claimed := claim_rows(summary):
+        parts += ["## Claims of the paper", CLAIM_NOTE, _markdown_table(CLAIM_HEADINGS, claimed)]
+    if edges := edge_rows(summary):
+        parts += ["## The edges of the grid", EDGE_NOTE, _markdown_table(EDGE_HEADINGS, edges)]
+    if summary.run["budget"] == "stream" and (sums := sum_rows(summary)):
+        parts += ["## The sum as printed", SUM_NOTE, _markdown_table(SUM_HEADINGS, sums)]
     if not summary.failed.is_empty():
         parts += ["## Failed", _markdown_table(["Data set", "Policy", "Method", "Error"], summary.failed.rows())]
     return "\n\n".join(parts) + "\n"

@@ -1,6 +1,6 @@
 """One cell of the grid, tuned and measured: what it is, how it is run, what comes back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
@@ -9,20 +9,13 @@ import numpy as np
 
 from unskew.experiments.curves import build
 from unskew.experiments.datasets import Source
-from unskew.experiments.metrics import auc
+from unskew.experiments.metrics import area, printed_sum
+from unskew.experiments.protocols import GRIDS, Protocol
 from unskew.experiments.simulation import REPEATS_A_POPULATION, Simulation, curve, simulations
 from unskew.methods.loop import Method
 from unskew.methods.registry import is_registered, method_named
+from unskew.rows import Floats
 from unskew.sampling.policies import FLOOR
-
-FRESH = 1000
-"""The number of the first repeat that is reported; tuning uses repeats 0, 1, ..., on other populations."""
-
-GRIDS = {
-    # protocol.md, Parameters
-    "released": ([0.01 * 4.0**k for k in range(9)], [0.0001 * 4.0**k for k in range(9)] + [3.0, 10.0]),
-    "coarse": ([0.01, 0.64, 10.24], [0.0016, 0.0256, 0.4096]),
-}
 
 
 @dataclass(frozen=True)
@@ -34,22 +27,22 @@ class Task:
     method: str
     logged_fraction: float
     label_budget: int
-    tune_repeats: int
-    repeats: int
     seed: int
-    grid: str
+    protocol: Protocol
 
     def blocks(self) -> set[int]:
         """The numbers of the populations from which its repeats are drawn."""
-        return {r // REPEATS_A_POPULATION for r in (*self.tuning, *self.fresh)}
+        return {r // REPEATS_A_POPULATION for r in (*self.tuning, *self.protocol.reported)}
 
     @property
     def tuning(self) -> range:
-        return range(self.tune_repeats)
+        return range(self.protocol.tune_repeats)
 
-    @property
-    def fresh(self) -> range:
-        return range(FRESH, FRESH + self.repeats)
+    def simulations(self, source: Source, repeats: Iterable[int]) -> Iterator[tuple[Simulation, int]]:
+        return simulations(source, self.policy, self.logged_fraction, self.seed, repeats, variant=self.protocol.data)
+
+    def curve(self, method: Method, simulation: Simulation) -> list[tuple[int, int, float]]:
+        return curve(method, simulation, self.label_budget, first_horizon=self.protocol.first_horizon)
 
 
 def settings(kind: type[Method], grid: str) -> list[dict[str, float]]:
@@ -63,41 +56,46 @@ def settings(kind: type[Method], grid: str) -> list[dict[str, float]]:
     return [{"C": c, "eta": e} for c, e in product(C if "C" in kind.tuned else C[:1], eta)]
 
 
-def made(kind: type[Method], setting: dict[str, float], random: int) -> Method:
+def made(kind: type[Method], setting: dict[str, float], random: int, *, variant: str = "released") -> Method:
     """A method with these parameters, told the least propensity where it wants to know it."""
     if kind.tuned:
-        return build(kind, {**setting, "xi0": FLOOR}, random)
+        return build(kind, {**setting, "xi0": FLOOR, "variant": variant}, random)
     return kind(**setting, random_state=np.random.default_rng(random))
 
 
 def run_task(task: Task, source: Source) -> dict[str, Any]:
-    """Choose the setting with the smallest AUC on the tuning repeats, then measure it on new ones."""
+    """Choose the setting with the smallest AUC on the tuning repeats, then measure it on those to report."""
     kind = method_named(task.method)
-    tried = settings(kind, task.grid)
+    protocol = task.protocol
+    tried = settings(kind, protocol.grid)
     runs: list[list[list[tuple[int, int, float]]]] = [[] for _ in tried]
     tuning = task.tuning if len(tried) > 1 else ()  # nothing to choose from one setting
-    for simulation, random in simulations(source, task.policy, task.logged_fraction, task.seed, tuning):
-        for run, points in zip(runs, _tune(kind, tried, simulation, random, task.label_budget), strict=True):
+    for simulation, random in task.simulations(source, tuning):
+        for run, points in zip(runs, _tune(kind, tried, task, simulation, random), strict=True):
             run.append(points)
-    areas = [mean_auc(run, task.label_budget) if run else None for run in runs]
-    best = int(np.argmin([area or 0.0 for area in areas]))
-    fresh = [
-        curve(made(kind, tried[best], random), simulation, task.label_budget)
-        for simulation, random in simulations(source, task.policy, task.logged_fraction, task.seed, task.fresh)
+    means = [mean_points(run) for run in runs if run]
+    areas = [area(*mean, task.label_budget, protocol.budget) for mean in means]
+    best = int(np.argmin(areas)) if areas else 0
+    sums = [printed_sum(labels[1:], errors[1:]) for labels, errors in means]  # the text has no point at 0 labels
+    least = int(np.argmin(sums)) if sums else 0
+    shown = [
+        task.curve(made(kind, tried[best], random, variant=protocol.variant), simulation)
+        for simulation, random in task.simulations(source, task.protocol.reported)
     ]
-    reached = min(map(len, fresh))
+    reached = min(map(len, shown))
     return {
         "task": asdict(task),
         "setting": tried[best],
-        "tuned_auc": areas[best],
-        "horizons": [int(horizon) for horizon, _, _ in fresh[0][:reached]],
-        "labels": [[int(labels) for _, labels, _ in run[:reached]] for run in fresh],
-        "errors": [[error for _, _, error in run[:reached]] for run in fresh],
+        "tuned_auc": areas[best] if areas else None,
+        "least_sum": [sums[least], float(means[least][0].max())] if sums else None,
+        "horizons": [int(horizon) for horizon, _, _ in shown[0][:reached]],
+        "labels": [[int(labels) for _, labels, _ in run[:reached]] for run in shown],
+        "errors": [[error for _, _, error in run[:reached]] for run in shown],
     }
 
 
 def _tune(
-    kind: type[Method], tried: list[dict[str, float]], simulation: Simulation, random: int, budget: int
+    kind: type[Method], tried: list[dict[str, float]], task: Task, simulation: Simulation, random: int
 ) -> Iterator[list[tuple[int, int, float]]]:
     """The curve of every setting on one repeat; C grows along the settings.
 
@@ -109,15 +107,15 @@ def _tune(
         eta = setting.get("eta")
         points = saturated.get(eta)
         if points is None:
-            method = made(kind, setting, random)
-            points = curve(method, simulation, budget)
+            method = made(kind, setting, random, variant=task.protocol.variant)
+            points = task.curve(method, simulation)
             if is_registered(kind) and method.saturated:
                 saturated[eta] = points
         yield points
 
 
-def mean_auc(runs: list[list[tuple[int, int, float]]], budget: int) -> float:
-    """The AUC of the mean curve, up to the end of the shortest repeat."""
+def mean_points(runs: list[list[tuple[int, int, float]]]) -> tuple[Floats, Floats]:
+    """Labels and errors of the mean curve, up to the end of the shortest repeat."""
     reached = min(map(len, runs))
     _, labels, errors = np.array([run[:reached] for run in runs]).mean(axis=0).T
-    return auc(labels, errors, budget)
+    return labels, errors

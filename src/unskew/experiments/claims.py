@@ -1,0 +1,122 @@
+"""What the paper says of its results, and whether its tables, and a run of ours, bear it out in the claim's scope."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from unskew.experiments.paper import paper_auc
+from unskew.experiments.summary import Summary
+from unskew.sampling.policies import POLICIES
+
+CLOSE = 1.02
+"""Up to this mean ratio, one method is called close to the other. The paper gives no number."""
+
+ALIKE = 2
+"""Two counts of best cells that differ by no more are called similar."""
+
+Pair = tuple[str, str]
+UNEQUAL = POLICIES[1:]
+"""The policies under which propensities vary."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says of its Tables 1 to 4 (Section 5.2), in our words."""
+
+    said: str
+    pairs: tuple[Pair, ...]
+    policies: tuple[str, ...]
+    rule: str = "majority"
+    """What must hold for every pair under every policy: "majority" (of cells won), "close" (the mean ratio), or "alike"
+    (each of the pair is best of all in about as many cells)."""
+
+
+CLAIMS = (
+    Claim(
+        "IDBAL has a lower AUC than Passive and than DBALw on a majority of data sets under all policies",
+        (("IDBAL", "Passive"), ("IDBAL", "DBALw")), POLICIES,
+    ),
+    Claim(
+        "IDBAL is better than DBALwm, or close to it, under all policies other than Identical",
+        (("IDBAL", "DBALwm"),), UNEQUAL, "close",
+    ),
+    Claim(
+        "multiple importance sampling: DBALwm has a lower AUC than DBALw on a majority of data sets under all policies",
+        (("DBALwm", "DBALw"),), POLICIES,
+    ),
+    Claim(
+        "debiasing: IDBAL has a lower AUC than DBALwm under Uniform, Uncertainty and Certainty",
+        (("IDBAL", "DBALwm"),), UNEQUAL,
+    ),
+    Claim(
+        "under Identical, IDBAL and DBALwm are best of all on about as many data sets",
+        (("IDBAL", "DBALwm"),), POLICIES[:1], "alike",
+    ),
+    Claim(
+        "under Identical, both have a lower AUC than DBALw on most data sets",
+        (("IDBAL", "DBALw"), ("DBALwm", "DBALw")), POLICIES[:1],
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, what the printed tables say of it, and what the run says."""
+
+    said: str
+    printed: str
+    printed_holds: bool
+    found: str
+    holds: bool
+
+
+def verdicts(summary: Summary) -> list[Verdict]:
+    """The verdict on every claim whose policies and methods were all run."""
+    return [
+        Verdict(claim.said, *_judged(claim, summary, printed=True), *_judged(claim, summary, printed=False))
+        for claim in CLAIMS
+        if set(claim.policies) <= set(summary.policies)
+        and {name for pair in claim.pairs for name in pair} <= set(summary.methods)
+        and not any(_row(summary, policy, pair) is None for policy in claim.policies for pair in claim.pairs)
+    ]
+
+
+def _judged(claim: Claim, summary: Summary, *, printed: bool) -> tuple[str, bool]:
+    """The figures on which a claim rests, and whether it holds."""
+    before = "paper_" if printed else ""
+    told, holds = [], True
+    for pair in claim.pairs:
+        name = f"{pair[0]} / {pair[1]}: " if len(claim.pairs) > 1 else ""
+        if claim.rule == "alike":
+            counts = [_best(summary, claim.policies[0], method, printed=printed) for method in pair]
+            told.append(f"{counts[0]} and {counts[1]}")
+            holds = holds and abs(counts[0] - counts[1]) <= ALIKE
+            continue
+        rows = [row for policy in claim.policies if (row := _row(summary, policy, pair)) is not None]
+        if claim.rule == "close":
+            means = [float(row[f"{before}mean_ratio"]) for row in rows]
+            told.append(name + ", ".join(f"{mean:.3f}" for mean in means))
+            holds = holds and max(means) <= CLOSE
+        else:
+            won = [int(row[f"{before}won"]) for row in rows]
+            cells = int(rows[0][f"{before}cells"])
+            told.append(f"{name}{', '.join(map(str, won))} of {cells}")
+            holds = holds and all(2 * count > cells for count in won)
+    return "; ".join(told), holds
+
+
+def _row(summary: Summary, policy: str, pair: Pair) -> dict[str, float] | None:
+    found = summary.by_policy.filter(policy=policy, method=pair[0], against=pair[1])
+    return found.row(0, named=True) if len(found) else None
+
+
+def _best(summary: Summary, policy: str, method: str, *, printed: bool) -> int:
+    """The number of data sets on which a method has the least AUC of the paper's four."""
+    cells = summary.cells.filter(pl.col("policy") == policy)
+    if not printed:
+        return int(cells.filter(pl.col("method") == method)["least"].sum())
+    found = 0
+    for dataset in summary.datasets:
+        areas = {name: paper_auc()[dataset, policy, name] for name in cells["method"].unique()}
+        found += areas[method] == min(areas.values())
+    return found

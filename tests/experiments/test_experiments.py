@@ -5,6 +5,7 @@ import lzma
 import numpy as np
 import pytest
 
+from unskew.descent import Descent
 from unskew.errors import InputError
 from unskew.experiments import DATASETS, mean_curve
 from unskew.experiments.datasets import FILES, Synthetic, load, scaled
@@ -102,8 +103,6 @@ def algorithm_1(method, s, n, C, eta, rng):
         return w, t, v[X[rows] @ w * labels <= 0.0].sum()
 
     def region(rows):
-        if cnt <= 3:
-            return np.ones(len(rows), dtype=bool)
         bound = np.sqrt(C * V * loss) / cnt + C * V * np.log(cnt) / cnt
         a, xx = np.sqrt(eta / (eta + t)), (X[rows] ** 2).sum(axis=1)
         return np.abs(2.0 * X[rows] @ w) / (a * xx) / cnt <= bound
@@ -120,7 +119,7 @@ def algorithm_1(method, s, n, C, eta, rng):
         asked = Q[batch] if method == "Passive" else inside & Q[batch]  # line 14
         labels = y.copy()
         labels[batch[~asked]] = np.where(X[batch[~asked]] @ w >= 0.0, 1.0, -1.0)
-        upto = int(third + alpha * (done + b))
+        upto = m if done + b == n else int(third + alpha * (done + b))
         rows = np.concatenate([revealed[(revealed >= used) & (revealed < upto)], batch[Q[batch]]])
         v = np.where(rows < m, 1.0 / q0[rows], 1.0)  # eq. 1
         if method in ("DBALwm", "IDBAL"):
@@ -138,14 +137,17 @@ def test_the_paper_variant_is_algorithm_1(method, C, policy):
     cell = {"policy": policy, "C": C, "eta": 0.1, "repeats": 2}
     points = mean_curve(dataset="synthetic", method=method, variant="paper", label_budget=300, **cell)
     reached = [p.horizon for p in points]
-    plain = np.zeros((len(points) - 1, 2))
+    plain, at_0 = np.zeros((len(points) - 1, 2)), 0.0
     for s, random in simulations(Synthetic("paper"), policy, 0.5, 0, range(2), variant="paper"):
         rng = np.random.default_rng(random)
-        rng.permutation(np.count_nonzero(s.log.z))  # the model at 0 labels, of the whole log
+        whole = Descent(30, cell["eta"], clock="rows")  # the model at 0 labels, of the whole log
+        whole.run(s.log.revealed_X, s.log.revealed_y, 1.0 / s.log.revealed_q0, rng.permutation(s.log.z.sum()))
+        at_0 += np.mean(whole.judge(s.test_X, 0.0)[0] != s.test_y) / 2
         for k, n in enumerate(reached[1:]):
             bought, w = algorithm_1(method, s, n, C, cell["eta"], rng)
             plain[k] += np.array([bought, np.mean(np.where(s.test_X @ w >= 0.0, 1.0, -1.0) != s.test_y)]) / 2
     assert reached[:7] == [0, 10, 20, 40, 80, 160, 320] and points[0].labels == 0.0
+    assert points[0].error == pytest.approx(at_0)
     assert [p.labels for p in points[1:]] == plain[:, 0].tolist()
     assert [p.error for p in points[1:]] == pytest.approx(plain[:, 1], abs=1e-3)
     share = points[6].labels / 320

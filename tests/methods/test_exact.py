@@ -39,7 +39,7 @@ def algorithm_1(sample, n, delta, gamma_0):
         xi = min((Q0[x] for x in D), default=1.0)
         n_k = min(2**k, n - seen)
         start, end = end, m if seen + n_k == n else m // 3 + 2 * m * (seen + n_k) // (3 * n)
-        cut = xi + n_k / (end - start)
+        cut = xi + max(3 * n / (2 * m), n_k / (end - start))  # 1/alpha; where m_k < alpha n_k, what Lemma 5 needs
         stream = []
         for t in range(m + seen, m + seen + n_k):
             x, kept = sample.x[t], Q0[sample.x[t]] <= cut
@@ -146,6 +146,33 @@ def test_invariants_of_a_run(seed):
         assert l_S - l_S[0] == pytest.approx(l_tilde - l_tilde[0], abs=1e-12)
         seen, log_seen = seen + size, log_seen + now.m_k
     assert (seen, log_seen) == (n, 400), "segments partition stream and log"
+
+
+def test_the_threshold_is_the_texts_where_lemma_5_allows_it():
+    """Q_k(x) = 1{Q0(x) <= xi_k + 1/alpha}, and n_k/m_k in place of 1/alpha only where m_k < alpha n_k."""
+    longer = shorter = 0
+    for m in (200, 201, 400, 403):
+        for n in (7, 20, 31, 63):
+            alpha = 2 * m / (3 * n)
+            for step in draw(random_domain(m), m, n, n).learn(gamma_0=0.3).history_[1:]:
+                added = step.cut - step.xi
+                if step.m_k < alpha * step.n_k - 1e-9:
+                    assert added == pytest.approx(step.n_k / step.m_k) and added > 1 / alpha
+                    shorter += 1
+                else:
+                    assert added == pytest.approx(1 / alpha)
+                    longer += 1
+    assert longer > 10 and shorter > 10
+
+
+def test_lemma_5_needs_a_larger_threshold_on_a_short_slice():
+    """m_k = 3 where alpha n_k = 3.5: a point just above xi + 1/alpha would have a weight that sigma does not allow."""
+    alpha, m_k, n_k, xi = 3.5, 3, 1, 0.1
+    allowed = 1 / (m_k * xi + n_k)
+    Q0 = xi + 1 / alpha + 1e-3  # not kept by the text's threshold, so that only the log can show it
+    assert 1 / (m_k * Q0) > allowed
+    assert xi + n_k / m_k > Q0, "kept by the threshold of the lemma"
+    assert 1 / (m_k * (xi + n_k / m_k)) <= allowed + 1e-12, "above which no weight is too large"
 
 
 def test_full_logging_is_plain_disagreement_based_learning():

@@ -6,6 +6,7 @@ import pytest
 import naive_protocol as naive
 from scenes import population, scene
 from unskew import IDBAL, VCDBAL, DBALw, DBALwm, LoggedData, Passive
+from unskew.descent import Descent
 from unskew.errors import InputError
 from unskew.experiments.simulation import curve, horizons
 from unskew.methods import run
@@ -103,6 +104,43 @@ def test_segments_of_the_paper():
     assert used[0] == s.log.m // 3 and used[-1] == s.log.m
     np.testing.assert_allclose(np.diff(used), alpha * np.array([1, 2, 4, 8, 16, 32]), atol=1.0)
     assert method.descent_.t == trained  # the clock counts rows
+
+
+@pytest.mark.parametrize("method", PAPER)
+@pytest.mark.parametrize("n", [1, 10, 63, 200])
+def test_the_paper_variant_uses_every_log_row_once(method, n):
+    """However m and n divide, the slices are a partition of the log, and the batches one of the stream."""
+    X, y = population()
+    for m in (60, 61, 62, 100):
+        log = LoggedData(X[:m], y[:m], np.ones(m), 0.5)
+        done = run(method(variant="paper", random_state=0), log, (X[m : m + n], 0.5), y[m : m + n])
+        used = np.concatenate([at for at, _, _ in done.state_.fit.passes])
+        assert sorted(used[used < m].tolist()) == list(range(m))
+        assert (len(used), done.state_.taken) == (m + n, m)
+
+
+def test_the_released_slices_are_rounded_down():
+    """So one log row may be left; the released program's curves are those of slices like these."""
+    X, y = population()
+    for m, left in ((60, 0), (61, 1), (62, 1)):
+        log = LoggedData(X[:m], y[:m], np.ones(m), 0.5)
+        done = run(IDBAL(random_state=0), log, (X[m : m + 40], 0.5), y[m : m + 40])
+        assert m - done.state_.taken == left
+
+
+@pytest.mark.parametrize("method", PAPER)
+def test_the_model_at_0_labels_has_the_clock_of_the_variant(method):
+    """It is the model of the whole log with weights 1/Q0; t counts rows in the paper's variant."""
+    s = scene()
+    X, y, q0 = s.log.revealed_X, s.log.revealed_y, s.log.revealed_q0
+    ends = {"released": (1.0 / q0).sum(), "paper": len(y)}
+    for variant, t in ends.items():
+        whole = method(eta=0.3, variant=variant, xi0=0.005, random_state=4).at_zero_labels()
+        whole.start(s.log, 40)
+        plain = Descent(X.shape[1], 0.3, clock="weight" if variant == "released" else "rows")
+        plain.run(X, y, 1.0 / q0, np.random.default_rng(4).permutation(len(y)))
+        assert whole.descent_.t == pytest.approx(t)
+        np.testing.assert_array_equal(whole.descent_.w, plain.w)
 
 
 def test_no_revealed_row_is_a_start_too():

@@ -51,15 +51,32 @@ def test_few_rows_and_zero_rows():
     assert LinearTest(9.0, 9.0, 9.0, 30.0)(descent([1.0, 0.0]), X)[1].tolist() == [True, False]
 
 
-def test_flipping_weight_is_what_the_test_measures():
-    """The update that turns w.x to the other sign has importance weight near |w.x| / (a x.x) for small steps."""
-    d = descent([0.2, -0.1], t=1e9, eta=1e3)
-    x = np.array([[0.5, 0.3]])
-    score, xx = d.look(x)
-    weight = abs(2.0 * score[0]) / (d.a * xx[0])
-    before = np.sign(score[0])
-    d.run(x, np.array([-before]), np.array([weight]), np.array([0]))
-    assert np.sign(d.look(x)[0][0]) == -before
+def test_the_text_has_no_exception_for_few_rows():
+    X = np.array([[5.0, 0.0], [0.1, 0.0]])
+    assert LinearTest(0.0, 1.0, 0.0, 3.0, all_up_to=0.0)(descent([1.0, 0.0]), X)[1].tolist() == [False, False]
+    assert LinearTest(0.0, 1.0, 0.0, 0.0, all_up_to=0.0)(descent([1.0, 0.0]), X)[1].all()  # no rows: sigma is infinite
+
+
+@pytest.mark.parametrize("score", [-0.9, -0.3, -0.01, 1e-4, 0.05, 0.5, 1.0])
+def test_flipping_weight(score):
+    """The weight that brings w.x to 0, found by bisection: log(1 + |w.x|) / (2 a x.x)."""
+    x, y = np.array([[0.5, -1.2]]), np.array([-math.copysign(1.0, score)])
+    xx = float(x[0] @ x[0])
+
+    def after(v):
+        d = Descent(2, eta=40.0, clock="rows")
+        d.w[:], d.t = score * x[0] / xx, 99.0
+        d.run(x, y, np.array([v]), np.array([0]))
+        return d.look(x)[0][0], d.a
+
+    low, high = 0.0, 100.0
+    for _ in range(200):
+        v = (low + high) / 2.0
+        moved, a = after(v)
+        low, high = (v, high) if moved * score > 0.0 else (low, v)
+    assert v == pytest.approx(math.log1p(abs(score)) / (2.0 * a * xx), rel=1e-6)
+    if abs(score) <= 0.01:  # the test's left side, before the division by cnt, is four times as much
+        assert abs(2.0 * score) / (a * xx) == pytest.approx(4.0 * v, rel=0.01)
 
 
 def test_finite_class():

@@ -111,6 +111,39 @@ def test_constants():
     assert [round(c) for c in (GAMMA_2, C_0, C_1)] == [720, 128, 8037]
 
 
+def test_when_the_derived_gamma_0_can_remove_a_classifier():
+    """Delta_k is below 1 at rho = 1, the largest difference there is, once m_k xi_k + n_k is above 76 log(H / d)."""
+    for size in (2, 30, 10**6):
+        for d in (0.05 / 4, 1e-4):
+            for factor, below in ((76.0, False), (76.3, True)):
+                sigma = theory.sigma(size, d, factor * math.log(size / d), 0, 1.0)
+                assert (theory.Delta(sigma, np.ones(1))[0] < 1.0) == below
+    assert 76.14 * math.log(30 / (theory.delta_k(0.05, 0) / 2)) == pytest.approx(600, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_variance_of_multiple_importance_sampling(seed):
+    """Mistake 4 of docs/theory.md, by exact variances: below eq. (1), but not below a fully labelled stream alone."""
+    X, (m, n) = random_domain(seed), (7 + seed, 5)
+    for h, row in enumerate(X.H):
+        wrong = X.p * np.where(row, 1 - X.eta, X.eta)
+        e = wrong.sum()
+        g = wrong / (m * X.Q0 + n)
+        mis = g.sum() - m * (g @ X.Q0) ** 2 - n * g.sum() ** 2
+        standard = ((wrong / X.Q0).sum() * m + e * n) / (m + n) ** 2 - e**2 / (m + n)
+        stream = (e - e**2) / n
+        assert e == pytest.approx(X.l[h])
+        assert mis <= standard + 1e-12
+        assert mis <= stream + e**2 * (1 / n - 1 / (m + n)) + 1e-12
+    always = Domain([0.5, 0.5], 1.0, [0.1, 0.9], [[0, 0], [1, 1]])  # the first classifier is always wrong
+    v = 1 / (m * always.Q0 + n)
+    assert (
+        0.5 * v.sum() - m * (0.5 * always.Q0 @ v) ** 2 - n * (0.5 * v.sum()) ** 2
+        > 1e-4
+        > always.l[0] - always.l[0] ** 2
+    )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_corollary_15_holds_on_samples(seed):
     """The deviation bound that Delta_k is made of, with derived gamma_0, for all pairs at once."""

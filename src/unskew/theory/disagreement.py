@@ -14,11 +14,18 @@ from unskew.rows import Bools, Floats, Rows
 class LinearTest:
     """x is in DIS(V_{k+1}) if changing the prediction of w on x costs less than the deviation allows.
 
-    It takes an importance weight of about |2 w.x| / (a x.x) to flip the sign of w.x, that is, this number of rows
-    of disagreement. As a share of the sample, it must not exceed the bound of Algorithm 1, line 8 (appendix,
-    item 4)::
+    The cost is measured by the importance weight v with which a row (x, y) of the other label would flip the sign of
+    w.x. As a share of the sample, it must not exceed the bound of Algorithm 1, line 8 (appendix, item 4)::
 
         |2 w.x| / (a(t) x.x) / cnt  <=  sqrt(C V loss) / cnt + C V log(cnt) / cnt
+
+    One update with step size a takes w.x to y + (w.x - y) exp(-2 v a x.x), as long as |w.x| <= 1. For y of the other
+    sign this is 0 at ::
+
+        v = log(1 + |w.x|) / (2 a x.x),    about |w.x| / (2 a x.x) for small |w.x|
+
+    So the left side is four times the weight that flips the sign of a small w.x. It is the appendix's expression,
+    and C is tuned with it.
 
     Here `cnt` = m_k + n_k is the number of rows behind the model, `loss` is the sum of the importance weights of the
     rows that it gets wrong (cnt times l(h_k, S_k)), and V is the largest possible weight. With
@@ -28,6 +35,9 @@ class LinearTest:
     Erratum: the text prints the left side without the division by cnt. The two sides then have different units (a
     number of rows and a share of rows), and the region is too small by a factor of cnt. `printed=True` gives this
     literal form. Both variants of the methods use the corrected one.
+
+    As long as cnt <= `all_up_to`, every row is in the region. The released program has 3 here (protocol.md). The text
+    has no such rule, so `variant="paper"` has 0: only before a model has seen any rows is everything in the region.
     """
 
     C: float
@@ -35,14 +45,15 @@ class LinearTest:
     loss: float
     cnt: float
     printed: bool = False
+    all_up_to: float = 3.0
 
     def slope(self, a: float) -> float:
         """The number s such that x is in the region if |w.x| <= s x.x; `a` is the step size a(t).
 
-        As long as cnt <= 3, every row is in the region (protocol.md). After that, a row of zeros never is, because
-        linear classifiers without an intercept all agree there.
+        It is infinite while cnt <= all_up_to. After that, a row of zeros is never in the region, because linear
+        classifiers without an intercept all agree there.
         """
-        if self.cnt <= 3:
+        if self.cnt <= self.all_up_to:
             return math.inf
         bound = math.sqrt(self.C * self.V * self.loss) + self.C * self.V * math.log(self.cnt)
         return 0.5 * a * (bound / self.cnt if self.printed else bound)

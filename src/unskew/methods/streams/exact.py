@@ -73,8 +73,8 @@ class ExactIDBAL(StreamMethod):
 
     The stream is cut into segments of n_k = 1, 2, 4, ... rows (the last one is shorter unless n = 2^K - 1).
     The log is cut into slices of m_0 = m/3 and m_k = alpha n_k rows, alpha = 2m/3n; their running total is rounded
-    down. Where rounding makes m_k < alpha n_k, Q_k(x) = 1{Q0(x) <= xi_k + n_k / m_k} is used in place of
-    xi_k + 1/alpha. Lemma 5 needs this, and the two agree if alpha is an integer. Ties for h_hat go to the first in H.
+    down. Where that makes m_k < alpha n_k, Q_k(x) = 1{Q0(x) <= xi_k + n_k / m_k} is used in place of
+    xi_k + 1/alpha, because Lemma 5 needs it (docs/theory.md). Ties for h_hat go to the first in H.
 
     The time is that of two products of H's predictions on a segment with a vector, and of the search for
     D_k; no step is quadratic in |H|. 1e5 classifiers on 1e4 points take well under a minute, and
@@ -177,7 +177,8 @@ class ExactIDBAL(StreamMethod):
         upto = log.m // 3 + 2 * log.m * seen // (3 * self.n_) if seen < self.n_ else log.m
         part = slice(before.part.stop, min(upto, log.m))  # T_0^(k+1)
         m_k = part.stop - part.start
-        cut = xi + n_k / m_k if m_k else 1.0
+        # line 9; where m_k < alpha n_k, Lemma 5 needs n_k / m_k in place of 1 / alpha = 3n / 2m
+        cut = xi + max(3 * self.n_ / (2 * log.m), n_k / m_k) if m_k else 1.0
         kept = q0 <= cut  # line 12
         queried = inside & kept  # line 14
         inferred = self._class.answers(np.array([last.h_hat]), points)[0][point_of]

@@ -25,6 +25,11 @@ class ReleasedSegments(Segments):
     """The segments of the released program: batches of 10, 20, 40, ... rows, and line 9 one round late."""
 
     first_batch = 10
+    all_up_to = 3.0  # protocol.md
+
+    def upto(self, method: LinearMethod, state: Segment, n: int) -> int:
+        """The end of a slice as released: always rounded down, so the last one may end one row before m."""
+        return min(int(state.m_0 + state.alpha * n), method.log_.m)
 
     def explore(self, method: LinearMethod, state: Segment, test: LinearTest, q0: Floats, inside: Bools) -> Exploration:
         """Line 9 as released: Q_{k+1} uses the xi of the previous round."""

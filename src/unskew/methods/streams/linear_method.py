@@ -56,8 +56,9 @@ class Regime(Protocol):
 class LinearMethod(StreamMethod):
     """A method of the paper: how rows are weighted, which rows are queried, and a regime that trains.
 
-    `variant="paper"` is Algorithm 1 line by line: segments of 1, 2, 4, ... rows, each used once, with a
-    clock t that counts rows. `variant="released"` is what the authors' program does (protocol.md).
+    `variant="paper"` is Algorithm 1 with the approximations of the appendix: segments of 1, 2, 4, ... rows, each used
+    once, with a clock t that counts rows. docs/howto/choose-variant.md lists where it leaves the text.
+    `variant="released"` is what the authors' program does (protocol.md).
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class Passive(LinearMethod):
 
     def at_zero_labels(self) -> StreamMethod:
         """At 0 labels, the curve of every method of the paper shows the model of the whole log, with weights 1/Q0."""
-        return Passive(eta=self.eta, xi0=self.xi0, random_state=self.random_state)
+        return WholeLog(eta=self.eta, variant=self.variant, xi0=self.xi0, random_state=self.random_state)
 
     def weigh(self, q0: Floats, Q: Floats | Bools | float, from_log: int, m: float, n: float) -> Floats:
         v = np.ones(len(q0))  # eq. 1: 1/Q_k online, where Q_k = 1,
@@ -42,3 +42,10 @@ class Passive(LinearMethod):
 
     def largest_weight(self, m: float, n: float, xi: float) -> float:
         return 1.0 / xi
+
+
+class WholeLog(Passive):
+    """The model of the whole log with weights 1/Q0, whichever the variant; the clock is that of the variant."""
+
+    def regime(self) -> Regime:
+        return Everything()

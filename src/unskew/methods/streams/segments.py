@@ -48,6 +48,7 @@ class Segments:
 
     anytime = False  # alpha = 2m/3n needs n
     first_batch = 1  # n_k = 1, 2, 4, ...
+    all_up_to = 0.0  # the text's test has no exception for few rows
 
     def warm_start(self, method: LinearMethod) -> LinearState:
         m, xi = method.log_.m, method.xi0_  # line 3
@@ -69,7 +70,7 @@ class Segments:
     def choose(self, method: LinearMethod, X: Rows, q0: Floats) -> StreamRound:
         state = method.state_
         assert isinstance(state, Segment)
-        test = LinearTest(method.C, state.V, state.fit.loss(), state.cnt)
+        test = LinearTest(method.C, state.V, state.fit.loss(), state.cnt, all_up_to=self.all_up_to)
         y, inside = test(state.fit.descent, X)  # line 8: is x in D_{k+1}?
         plan = self.explore(method, state, test, q0, inside)
         kept = q0 <= plan.cut if method.debiases else np.ones_like(inside)  # line 12: Z_t = Q_{k+1}(X_t)
@@ -93,7 +94,7 @@ class Segments:
         assert isinstance(state, Segment)
         xi, all_inside = self.next_xi(method, state, batch)
         alpha, n = state.alpha, state.n + n_k
-        upto = min(int(state.m_0 + alpha * n), method.log_.m)  # T_0^(k+1): the next alpha n_k log rows
+        upto = self.upto(method, state, n)  # T_0^(k+1): the next alpha n_k log rows
         part = slice(state.taken, upto)
         fit = self.train(method, state.fit, part, batch, state.n, plan.cut, alpha, 1.0)  # lines 17-18, then line 7
         return Segment(
@@ -108,6 +109,11 @@ class Segments:
             cnt=(1.0 + alpha) * n_k,  # m_k + n_k
             V=method.largest_weight(alpha, 1.0, xi),
         )
+
+    def upto(self, method: LinearMethod, state: Segment, n: int) -> int:
+        """The end of the log slice that belongs to the first n online rows; the last one ends at m (section 3.2)."""
+        m = method.log_.m
+        return m if n >= method.n_ else min(int(state.m_0 + state.alpha * n), m)
 
     def next_xi(self, method: LinearMethod, state: Segment, batch: StreamRound) -> tuple[float, bool]:
         """The xi to use from now on, and whether all tested rows were in the region."""

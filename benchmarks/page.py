@@ -52,7 +52,7 @@ def begin(folder, pool, budget):
     rows.drop("y").write_parquet(folder / "pool.parquet")
     Campaign.create(
         folder / "campaign", log=folder / "log.parquet", pool=folder / "pool.parquet", label="y", propensity="q0",
-        id="id", budget=budget,
+        id="id", budget=budget, same_ids="separate",
     ).close()  # fmt: skip
     return folder / "campaign", dict(zip(rows["id"], rows["y"], strict=True))
 

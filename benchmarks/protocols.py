@@ -2,10 +2,11 @@
 
     python -m benchmarks.protocols [--jobs N] [--out docs] [--work protocols]
 
-This writes docs/tables/protocols.md. Each line is the paper's whole grid, 12 data sets x 4 policies, run as the
-released program ran it but for one thing; the last line is the text's whole protocol. Finished results are kept in the
-folder `--work`, so the same command goes on where it was stopped. In all it takes about as long as twenty runs of
-`unskew reproduce`.
+This writes docs/tables/protocols.md and docs/tables/claims.md. Each line of the first is the paper's whole grid, 12
+data sets x 4 policies, run as the released program ran it but for one thing; its last line is the text's whole
+protocol. The second judges each claim of the paper by its printed tables and by three of these runs. Finished results
+are kept in the folder `--work`, so the same command goes on where it was stopped. In all it takes about as long as
+twenty runs of `unskew reproduce`.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+from unskew.experiments.claims import verdicts
 from unskew.experiments.paper import paper_auc
 from unskew.experiments.protocols import RELEASED, TEXT
 from unskew.experiments.reproduce import Grid, reproduce
@@ -73,6 +75,9 @@ STEPS = {  # what is changed, as a short name; the line of the table; the protoc
     "text": ("everything: the text", TEXT, PAPER_METHODS),
 }
 
+JUDGED = {"released": "Here, released", "text": "Here, text", "wide": "Released, C from 0.00001"}
+"""The runs by which claims are judged."""
+
 PAIRS = (("IDBAL", "Passive"), ("IDBAL", "DBALw"), ("DBALwm", "DBALw"), ("IDBAL", "DBALwm"))
 UNEQUAL = POLICIES[1:]
 
@@ -98,9 +103,9 @@ def line(auc):
     return entries
 
 
-def areas(records):
+def areas(summary):
     """The AUC by data set, policy and method."""
-    cells = summarise(records).cells.select("dataset", "policy", "method", "auc")
+    cells = summary.cells.select("dataset", "policy", "method", "auc")
     return {(dataset, policy, known_as(method)): auc for dataset, policy, method, auc in cells.iter_rows()}
 
 
@@ -112,22 +117,35 @@ def table(entries):
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
+def claims(summaries):
+    """Every claim of the paper, with its verdicts."""
+    words = {True: "holds", False: "**does not hold**"}
+    headings = ["Claim", "Printed", *JUDGED.values()]
+    rows = [headings, ["---"] * len(headings)]
+    for found in zip(*map(verdicts, summaries), strict=True):
+        first = found[0]
+        ours = [f"{one.found}: {words[one.holds]}" for one in found]
+        rows.append([first.said, f"{first.printed}: {words[first.printed_holds]}", *ours])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.protocols", description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--out", type=Path, default=Path("docs"))
     parser.add_argument("--work", type=Path, default=Path("protocols"))
     options = parser.parse_args(arguments)
-    entries = {}
+    entries, summaries = {}, {}
     for step in STEPS:
         records = reproduce(grid_of(step), options.work / step, jobs=options.jobs)
         failed = [record["failed"] for record in records if "failed" in record]
         assert not failed, failed
-        entries[step] = line(areas(records))
+        summaries[step] = summarise(records)
+        entries[step] = line(areas(summaries[step]))
         print(f"{step}: {', '.join(entries[step])}", flush=True)
-    text = table(entries)
-    (options.out / "tables" / "protocols.md").write_text(text)
-    print(text)
+    for name, text in (("protocols", table(entries)), ("claims", claims([summaries[step] for step in JUDGED]))):
+        (options.out / "tables" / f"{name}.md").write_text(text)
+        print(text)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ def curves_page(summary: Summary, policy: str) -> dict[str, bytes]:
 
     page = summary.points.filter(pl.col("policy") == policy)
     budgets = dict(summary.cells.filter(pl.col("policy") == policy).select("dataset", "label_budget").iter_rows())
+    planned = summary.run["budget"] == "planned"
     datasets = [name for name in summary.datasets if name in budgets]
     columns = min(COLUMNS, max(1, len(datasets)))
     rows = max(1, -(-len(datasets) // columns))
@@ -67,13 +68,14 @@ def curves_page(summary: Summary, policy: str) -> dict[str, bytes]:
         figure = Figure(figsize=((4.6, 6.2, 7.5)[columns - 1], 1.2 + 2.3 * rows), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, name in zip(grid.flat, datasets, strict=False):
-            _draw_panel(axes, page.filter(pl.col("dataset") == name), summary.methods, budgets[name])
+            end = 2 * (budgets[name] + 1) if planned else budgets[name]
+            _draw_panel(axes, page.filter(pl.col("dataset") == name), summary.methods, budgets[name], end)
             axes.set_title(name, loc="left", fontweight="bold", pad=4)
         for axes in grid.flat[len(datasets) :]:
             axes.set_visible(False)
+        upright = " (grey upright: the label budget B)" if planned else ""
         figure.supxlabel(
-            "labels bought (grey upright: the label budget B)\neach panel has its own scales; bars: one standard error",
-            fontsize=8.5,
+            f"labels bought{upright}\neach panel has its own scales; bars: one standard error", fontsize=8.5
         )
         figure.supylabel("test error, %", fontsize=8.5)
         handles = [_handle(name, style(name, summary.methods)) for name in summary.methods]
@@ -100,10 +102,10 @@ def _handle(name: str, look: tuple[str, str, Any]) -> Any:
     return Line2D([], [], color=colour, marker=marker, linestyle=line, markersize=4, linewidth=1.2, label=name)
 
 
-def _draw_panel(axes: "Axes", points: pl.DataFrame, methods: tuple[str, ...], budget: int) -> None:
+def _draw_panel(axes: "Axes", points: pl.DataFrame, methods: tuple[str, ...], budget: int, end: int) -> None:
+    """`end` is the range of the AUC."""
     from matplotlib.ticker import MaxNLocator
 
-    end = 2 * (budget + 1)
     lowest, highest = np.inf, -np.inf
     for k, name in enumerate(methods):
         mine = points.filter(pl.col("method") == name).sort("labels", maintain_order=True)

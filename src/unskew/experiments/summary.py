@@ -122,25 +122,35 @@ class Result:
 
     @cached_property
     def resampled_auc(self) -> Floats:
-        return self._stretched(self.auc, bootstrap(self.runs, self.budget, self._draws(), kind=self.kind))
+        return bootstrap(self.runs, self.budget, self._draws(), kind=self.kind)
 
     @cached_property
     def resampled_area(self) -> Floats:
-        return self._stretched(self.area, bootstrap(self.runs, self.budget, self._draws(), kind="stream"))
+        return bootstrap(self.runs, self.budget, self._draws(), kind="stream")
 
-    def _stretched(self, centre: float, resampled: Floats) -> Floats:
-        """On the scale of logarithms, so that ratios are stretched alike."""
+    @property
+    def stretch(self) -> float:
         task = self.record["task"]
-        stretched: Floats = centre * (resampled / centre) ** stretch(task["dataset"], Protocol(**task["protocol"]))
-        return stretched if centre > 0.0 else resampled
+        return stretch(task["dataset"], Protocol(**task["protocol"]))
+
+    def standard_error(self, resampled: Floats) -> float:
+        return self.stretch * float(resampled.std(ddof=1))
 
     def auc_over(self, other: "Result") -> tuple[float, Floats]:
-        """The ratio of the two AUCs, and of each pair of resamples."""
-        return float(np.divide(self.auc, other.auc)), self.resampled_auc / other.resampled_auc
+        """The ratio of the two AUCs, and of each pair of resamples, stretched."""
+        return self._over(self.auc, other.auc, self.resampled_auc / other.resampled_auc)
 
     def area_over(self, other: "Result") -> tuple[float, Floats]:
         """The same for the areas up to the budget."""
-        return float(np.divide(self.area, other.area)), self.resampled_area / other.resampled_area
+        return self._over(self.area, other.area, self.resampled_area / other.resampled_area)
+
+    def _over(self, mine: float, others: float, resampled: Floats) -> tuple[float, Floats]:
+        """The stretch is on the scale of logarithms, so that a ratio and its inverse have the same interval."""
+        ratio = float(np.divide(mine, others))
+        if not 0.0 < ratio < math.inf:
+            return ratio, resampled
+        stretched: Floats = ratio * (resampled / ratio) ** self.stretch
+        return ratio, stretched
 
     def _draws(self) -> NDArray[np.int64]:
         """The same for all methods and policies of a data set, whatever else was run."""
@@ -278,8 +288,8 @@ def _cell_rows(cells: Cells) -> pl.DataFrame:
             rows.append((
                 *cell, name, result.record["task"]["logged_fraction"], result.budget,
                 setting.get("C"), setting.get("eta"), json.dumps(setting),
-                result.auc, float(result.resampled_auc.std(ddof=1)),
-                result.area, float(result.resampled_area.std(ddof=1)),
+                result.auc, result.standard_error(result.resampled_auc),
+                result.area, result.standard_error(result.resampled_area),
                 result.auc == least, target, needed if np.isfinite(needed) else None,
                 *(result.record["least_sum"] or (None, None)), float(result.mean[0].max()),
             ))  # fmt: skip

@@ -34,6 +34,10 @@ CLAIM_NOTE = (
     f"half under each of them, close is a mean ratio of at most {CLOSE:g}, and numbers of best cells are alike if they "
     f"differ by at most {ALIKE}."
 )
+STANDING_NOTE = (
+    "How many labels a method needs to reach the error at which Passive ends its whole budget B, as a share of B. The "
+    "median is over all cells, and counts those that never reach it."
+)
 EDGE_NOTE = "The number of cells in which the chosen value is the first or the last of the grid."
 SUM_NOTE = (
     "The sum that the text prints as AUC has no range of its own: a setting that buys few labels has a small sum. The "
@@ -97,6 +101,19 @@ def pair_rows(summary: Summary, policy: str | None = None) -> list[tuple[str, ..
             f"{pair['paper_won']} of {pair['paper_cells']}" if printed else "–",
             f"{pair['paper_mean_ratio']:.3f}" if printed else "–",
         ))  # fmt: skip
+    return rows
+
+
+STANDING_HEADINGS = ("Method", "Cells that reach it", "Median share of B")
+
+
+def standing_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """How soon each method is as good as Passive with its whole budget, under STANDING_HEADINGS."""
+    rows: list[tuple[str, ...]] = []
+    for row in summary.standings.iter_rows(named=True):
+        median = row["median_share_of_budget"]
+        reached = f"{row['reached']} of {row['targets']}"
+        rows.append((row["method"], reached, "–" if median is None else f"{median:.2f}"))
     return rows
 
 
@@ -173,6 +190,12 @@ def markdown(summary: Summary) -> str:
         for policy in summary.policies if len(summary.policies) > 1 else ():
             alone = _markdown_table(PAIR_HEADINGS, pair_rows(summary, policy))
             parts += [f"### {policy.capitalize()} policy alone", alone]
+    if summary.standings["targets"].sum():
+        parts += [
+            "## Labels to match Passive",
+            STANDING_NOTE,
+            _markdown_table(STANDING_HEADINGS, standing_rows(summary)),
+        ]
     if claimed := claim_rows(summary):
         parts += ["## Claims of the paper", CLAIM_NOTE, _markdown_table(CLAIM_HEADINGS, claimed)]
     if edges := edge_rows(summary):

@@ -47,6 +47,7 @@ class Overview:
             error=[
                 ErrorPoint(
                     labels=labels,
+                    rows=state.rows_then(labels, status.first_rows),
                     value=found.value,
                     low=found.low,
                     high=found.high,
@@ -86,7 +87,14 @@ def _followed(state: State, status: Status) -> Followed:
         meaning=MEANINGS[measure].format(positive=status.classes[1]),
         wanted=aim.recall if measure == "recall" else None,
         decision=status.decision,
-        points=[Point(labels=n, value=found.value, low=found.low, high=found.high) for n, found in known.items()],
+        rows=status.pool_rows,
+        told=status.told,
+        rests_on=None if now is None else now.rests_on,
+        alone=now is not None and now.log_share == 1.0,
+        points=[
+            Point(labels=n, rows=state.rows_then(n, status.first_rows), value=one.value, low=one.low, high=one.high)
+            for n, one in known.items()
+        ],
         left_out=len(state.estimates) - len(known),
     )
 

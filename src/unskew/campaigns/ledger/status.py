@@ -26,7 +26,8 @@ class Status:
     for somebody, `leased` to somebody, or `expired`, and then go to the next person who asks. `left` more rows may be
     planned. `aim` is what the model is for, and `decision` says from what probability on a row is flagged, if errors
     differ in what they cost or a recall is wanted. `estimates` are the latest, by measure: made when a round closed,
-    before that from the log alone. There are none while no label was drawn at random. `error` is one of them.
+    before that from the log alone. There are none while no label was drawn at random, nor while they are `stale`: the
+    pool was extended, and they have to be made again for all of its rows. `error` is one of them.
     `prospect` is what the next labels were then expected to gain, if that could be said. `sources` says where labels
     came from before the campaign, and `known` is the number of rows of the pool that had one. The pool had `first_rows`
     when the campaign began, and `extensions` say how many rows came later, and after how many rounds. `ended` says
@@ -58,6 +59,7 @@ class Status:
     two_people: TwoPeople = field(default_factory=TwoPeople)
     first_rows: int = 0
     extensions: tuple[tuple[int, int], ...] = ()
+    stale: bool = False
 
     @property
     def error(self) -> "PopulationEstimate | None":
@@ -67,6 +69,8 @@ class Status:
     @property
     def told(self) -> str:
         """How far the model gets, as the end of a sentence about it."""
+        if self.stale:
+            return "not known yet: the pool was extended since it was estimated"
         if self.extensions and not self.estimates:
             return f"{UNKNOWN} since the pool was extended"
         return self.aim.told(self.estimates, self.classes[1])
@@ -119,8 +123,7 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
     """The status of a state at a time."""
     settings = settings.with_parts(state.parts)
     expired = sum(row.expired(now) for row in state.open.values())
-    latest: dict[str, PopulationEstimate] = next(reversed(state.estimates.values()), {}) if state.renewed else {}
-    lead = settings.aim.leading(latest)
+    lead = settings.aim.leading(state.latest)
     waiting = sum(row.status == RowStatus.WAITING for row in state.open.values())
     return Status(
         method=settings.method,
@@ -139,7 +142,7 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
         classes=list(settings.classes),
         aim=settings.aim,
         decision=settings.decision(None if lead is None else lead.threshold),
-        estimates=latest,
+        estimates=state.latest,
         prospect=state.prospect,
         annotators=work_of(state, now),
         known=settings.pool_labelled,
@@ -148,6 +151,7 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
         two_people=two_people(state),
         first_rows=settings.first_rows,
         extensions=tuple((part.rows, part.after) for part in state.parts),
+        stale=state.stale,
     )
 
 

@@ -197,6 +197,7 @@ class Advice(BaseModel):
 
     stop: bool | None = Field(description="Null if there are too few labels to say.")
     words: str
+    spent: bool = Field(description="Whether no label is left, so that the next ones need a larger budget.")
     labels: int | None = Field(description="The number of next labels that this is about.")
     half_width: float | None = Field(description="Half the width that the interval should have after them.")
     gain: float | None = Field(description="How much they should lower the error, as a share of all rows.")

@@ -12,9 +12,11 @@ from unskew.campaigns.ledger.two_people import TwoPeople, two_people
 from unskew.campaigns.ledger.work import Work, work_of
 from unskew.estimation.agreement import label_noise
 from unskew.estimation.aims import UNKNOWN, Aim
+from unskew.estimation.sentences import ahead
 from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
+    from unskew.estimation.ahead import Ahead
     from unskew.estimation.population import PopulationEstimate
 
 
@@ -103,6 +105,37 @@ class Status:
     def unasked(self) -> int:
         """The number of rows of the pool that nobody was asked for yet."""
         return self.pool_rows - self.known - self.spent - self.skipped - self.open
+
+    @property
+    def more(self) -> int:
+        """The number of labels that may still be given."""
+        return self.left + self.open
+
+    @property
+    def advice(self) -> str:
+        """Whether to go on, by the stopping rule, the budget and the pool."""
+        gain = self.prospect
+        if self.ended:
+            return f"The campaign has ended with {self.spent} of {self.budget} labels."
+        if not self.more and not self.unasked:
+            return "Every row of the pool was asked for. Stop here, or give the pool new rows."
+        if self.more:
+            if gain is None:
+                return "It is too early to say whether more labels are worth it. Go on."
+            return (
+                "You can stop here: more labels would gain little."
+                if gain.enough
+                else "Go on: more labels are worth it."
+            )
+        if gain is None:
+            return "The budget is spent. It is too early to say whether more labels are worth it: raise it, if you can."
+        if gain.enough:
+            return "The budget is spent, and you can stop here: more labels would gain little."
+        return "The budget is spent, and more labels are worth it: raise it, if you can."
+
+    def ahead(self, found: "Ahead | None") -> str:
+        """What more labels would do to the interval, in sentences."""
+        return ahead(found, self.aim.interval if self.more else "the interval of the error")
 
     @property
     def exhausted(self) -> str | None:

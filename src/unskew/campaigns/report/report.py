@@ -84,7 +84,7 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         history[state.spent] = now
     points = [_point(labels, found, grown[labels]) for labels, found in sorted(history.items()) if found is not None]
     spots = BlindSpots(campaign.log_frame, campaign.pool_sample, settings).filled(answered)
-    to_come = measuring.ahead(status.left + status.open)
+    to_come = measuring.ahead(status.more)
     extended = bool(state.parts)
     told = [headline(aim, measures, settings.classes[1], state.spent, state.budget, extended), status.exhausted]
     return {

@@ -35,7 +35,8 @@ function line(name, found) {
   who.dir = "auto";
   who.textContent = name;
   row.append(who);
-  const kappa = found.kappa === null ? "–" : `${found.kappa.toFixed(2)} (${found.kappa_low.toFixed(2)} to ${found.kappa_high.toFixed(2)})`;
+  const signed = (value) => value.toFixed(2).replace("-", "−");
+  const kappa = found.kappa === null ? "–" : `${signed(found.kappa)} (${signed(found.kappa_low)} to ${signed(found.kappa_high)})`;
   const texts = [["Rows", count(found.rows)], ["Same label", `${percent(found.raw, 0)} (${points(found.low)} to ${points(found.high)})`], ["Kappa", kappa]];
   for (const [label, text] of texts) {
     const cell = row.insertCell();

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unskew.campaigns.ledger.work import Work
 from unskew.cli.campaign import By, Dir, Json, login, print_json
 
 if TYPE_CHECKING:
@@ -53,6 +52,8 @@ def people(
 
 
 def _print(status: "Status", names: set[str]) -> None:
+    from unskew.campaigns import Work
+
     two = status.two_people
     for name in sorted(names):
         work = status.annotators.get(name, Work())

@@ -228,6 +228,9 @@ def test_answers_are_found(loans: Campaign) -> None:
     assert [one.label for one in loans.answers(label="")] == [None]
     assert [one.row.id for one in loans.answers(search=f"{rows[0].id.lower()}")] == [rows[0].id]
     assert [one.row.id for one in loans.answers(search="debt odd")] == [rows[1].id]
+    with pytest.raises(InputError, match="unknown person 'bob'. Known: ada."):
+        loans.answers(by="bob")
+    loans.invite("bob")
     assert loans.answers(by="bob") == []
     now = loans.ledger.now()
     assert len(loans.answers(since=now - timedelta(minutes=5), until=now + timedelta(minutes=5))) == 3
@@ -245,13 +248,56 @@ def test_corrections_of_a_skip_need_a_place(loans: Campaign) -> None:
     loans.skip(rows[1].id, by="ada")
     assert len(loans.ask(1, by="bob")) == 1
     with pytest.raises(InputError, match="place in the budget is taken"):
-        loans.correct(rows[1].id, "yes", by="grace")
+        loans.correct(rows[1].id, "yes", by="grace", reason="it is clear")
     with pytest.raises(InputError, match="no answer to correct"):
         loans.correct(rows[2].id, "yes", by="grace")
     with pytest.raises(InputError, match="'perhaps' must be one of 'no', 'yes'"):
         loans.correct(rows[0].id, "perhaps", by="grace")
     with pytest.raises(InputError, match="a comment must have a word; got ' '"):
         loans.comment(rows[0].id, " ", by="ada")
+
+
+def test_somebody_elses_answer_is_corrected_with_a_reason(loans: Campaign) -> None:
+    rows = loans.ask(3, by="ada")
+    loans.tell({rows[0].id: "yes", rows[1].id: "yes", rows[2].id: None}, by="ada")
+    for row, label in ((rows[0], "no"), (rows[0], None), (rows[2], "yes")):
+        with pytest.raises(InputError, match="was answered by 'ada'. Say why you change somebody else's answer."):
+            loans.correct(row.id, label, by="grace")
+    assert loans.correct(rows[0].id, "no", by="grace", reason="see the note").label == "no"
+    assert loans.correct(rows[0].id, "yes", by="grace").label == "yes", "that was her own by now"
+    assert loans.correct(rows[1].id, "no", by="ada").label == "no", "one's own needs none"
+
+
+def test_a_reason_is_kept_where_nothing_changes(loans: Campaign) -> None:
+    (row,) = loans.ask(1, by="ada")
+    loans.answer(row.id, "yes", by="ada")
+    before = loans.row(row.id)
+    assert loans.correct(row.id, "yes", by="grace") == before and row.id not in loans.state.comments
+    assert loans.correct(row.id, "yes", by="grace", reason="a giraffe") == before
+    assert [one.row.id for one in loans.answers(search="giraffe")] == [row.id]
+    assert loans.status().annotators.keys() == {"ada"}, "nothing was corrected"
+
+
+def test_nobody_is_paused_who_is_not_there(loans: Campaign) -> None:
+    with pytest.raises(InputError, match="unknown person 'ada': nobody was invited yet, and nobody has labelled"):
+        loans.pause("ada")
+    loans.invite("zoe")
+    loans.ask(1, by="ada")
+    before = loans.state.last
+    for deed in (loans.pause, loans.resume):
+        with pytest.raises(InputError, match="unknown person 'nobody'. Known: ada, zoe."):
+            deed("nobody")
+    assert loans.state.last == before and loans.status().annotators.keys() == {"ada"}
+    loans.pause("zoe")
+    assert loans.status().annotators["zoe"].barred == "paused"
+
+
+def test_agreement_over_time_has_parts_that_can_be_told_apart(loans: Campaign) -> None:
+    """Parts that begin in the same minute would have the same name: they are one."""
+    doubled(loans, 40)
+    loans.tell({row.id: "yes" for row in loans.ask(40, by="bob")}, by="bob")
+    found = loans.two_people().over_time
+    assert len(found) == len({one.since[:16] for one in found}) == 1 and found[0].agreement.rows == 40
 
 
 def test_nobody_is_told_what_others_said(loans: Campaign) -> None:

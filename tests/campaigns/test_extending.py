@@ -15,12 +15,17 @@ from unskew.campaigns.ledger.events import Extended, decode
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.report.report import gather, render
 from unskew.errors import InputError, NoRandomLabel, StoreError
+from unskew.web.overview import _followed
 
 
 def more(first=5000, rows=120, seed=7, shift=0.0):
     """New rows of the pool, with ids that nobody has."""
     found = table(rows, np.random.default_rng(seed)).with_columns(pl.col("x0") + shift)
     return found.with_columns(pl.int_range(first, first + rows).alias("loan"))
+
+
+def kinds(campaign):
+    return [one.kind for one in campaign.ledger.events(campaign.id)]
 
 
 def answer(campaign, n=8, rounds=1):
@@ -40,9 +45,18 @@ def test_between_rounds(folder, clock):
         status = campaign.status()
         assert status.pool == "400 rows, then 120 more after round 2" and status.pool_rows == 520
         assert status.error is None, "the last estimate is about the old pool"
-        assert status.told == "not known yet: no label was drawn at random since the pool was extended"
+        assert status.told == "not known yet: the pool was extended since it was estimated"
         by_log = campaign.error()
         assert by_log.log_share == 1.0 and by_log.rests_on == "the log, which may not speak for rows that came later"
+        assert campaign.close_due() == 0 and campaign.close_due() == 0
+        assert kinds(campaign).count("measured") == 1 and replayed(campaign) == campaign.state
+        status = campaign.status()
+        assert status.error == by_log and status.spent == 16
+        assert "rests on the log alone" in " ".join(status.beside), "with its caution"
+        facts = gather(campaign)
+        assert facts["error"] == by_log and facts["caution"] and facts["now"]["value"] in facts["headline"]
+        assert [point.grown for point in facts["points"]] == [0, 0, 1], "points before are about the old pool"
+        assert campaign.state.rows_then(8, 400) == 400 and campaign.state.rows_then(16, 400) == 520
         answer(campaign, 40)
         found = campaign.error()
         assert campaign.status().error == found and found.extended and found.log_share == 0.0
@@ -120,6 +134,43 @@ def test_rows_planned_before_and_answered_after_measure_the_old_rows_only(folder
         assert campaign.error().log_share == 1.0
         answer(campaign, 20)
         assert campaign.everyone().design.measures_pool and campaign.error().log_share == 0.0
+
+
+def test_before_any_round_is_closed(folder, clock):
+    """No round can carry the new estimate, so it is an event of its own, about the rows that are there now."""
+    with Campaign.open(folder, now=clock) as campaign:
+        assert campaign.status().error == campaign.error()
+        campaign.extend(more())
+        campaign.close_due()
+        assert campaign.status().error == campaign.error() == campaign.history()[0][1]
+        facts = gather(campaign)
+        assert facts["before"] is None, "the first model was judged on the first rows"
+        assert "not kept: the pool was extended before the first label" in render(facts)
+        rows = campaign.ask(10, by="ann")
+        campaign.answer(rows[0].id, 1, by="ann")
+        campaign.extend(more(first=9000))
+        campaign.close_due()
+        assert campaign.status().error == campaign.error() and list(campaign.state.estimates) == [0, 1]
+
+
+def test_an_estimate_for_fewer_rows_is_never_the_latest(tables, tmp_path):
+    """Nothing can be estimated for the larger pool: status, report and page say that, without the old number."""
+    log = pl.read_parquet(tables / "log.parquet").filter(pl.col("paid").is_not_null()).drop("q0")
+    with make(tables, tmp_path / "labelled", log=log, propensity=None) as campaign:
+        answer(campaign, 20)
+        old = campaign.status().error
+        campaign.extend(more())
+        assert campaign.close_due() == 0 and kinds(campaign)[-1] == "measured"
+        status = campaign.status()
+        assert status.told == "not known yet: no label was drawn at random since the pool was extended"
+        assert status.estimates == campaign.state.latest == {} and campaign.history() == [(20, old)]
+        seen = _followed(campaign.state, status)
+        assert (seen.rows, seen.told, seen.rests_on, seen.alone) == (520, status.told, None, False)
+        assert [(point.labels, point.rows) for point in seen.points] == [(20, 400)]
+        assert gather(campaign)["now"] is None
+        answer(campaign, 20)
+        seen = _followed(campaign.state, campaign.status())
+        assert [(point.labels, point.rows) for point in seen.points] == [(20, 400), (40, 520)]
 
 
 def test_another_process_and_another_object_notice_it(folder, clock):

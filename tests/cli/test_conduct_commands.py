@@ -1,5 +1,6 @@
 """Commands that conduct a campaign: budget, end, reopen, guide, people, answers, correct, comment."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,10 @@ import pytest
 from commands import START, fill, out, refused, table, told
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL
+from unskew.campaigns.ledger.two_people import Stretch, TwoPeople
 from unskew.cli import main
+from unskew.cli.people import _agreed, _print
+from unskew.estimation.agreement import Agreement
 
 
 def label(n: int = 10, by: str = "ann") -> list[str]:
@@ -92,13 +96,14 @@ def test_two_people_conflicts_and_corrections(bank: Path, capsys: pytest.Capture
     listed = told(capsys, "answers", "bank", "--conflicts")
     assert {one["id"] for one in listed["answers"]} == set(ids[:2]) and listed["found"] == 4
     done = told(capsys, "correct", "bank", ids[0], other[str(truth[ids[0]])], "--reason", "see note", "--by", "grace")
-    assert done == {"id": ids[0], "label": other[str(truth[ids[0]])], "settled": True, "conflicts": 1}
+    assert done == {"id": ids[0], "label": other[str(truth[ids[0]])], "settled": True, "changed": True, "conflicts": 1}
     said = out(capsys, "answers", "bank", "--search", "see note")
     assert "see note" in said and "3 answers" in said
     assert "next: unskew report bank" in out(capsys, "correct", "bank", ids[1], str(truth[ids[1]]))
     assert "was never asked for" in refused(capsys, "correct", "bank", "nobody", "yes")
     doubted = told(capsys, "answers", "bank", "--doubt", "0.5")
     assert all(one["doubt"] >= 0.5 for one in doubted["answers"]) and doubted["found"] < 12
+    assert "unknown person 'nobody'. Known: ann, bob" in refused(capsys, "answers", "bank", "--by", "nobody")
     assert "unknown class 'perhaps'. Known: no, yes." in refused(capsys, "answers", "bank", "--label", "perhaps")
     assert "'--number'" in refused(capsys, "answers", "bank", "-n", "0")
     assert "from 0 to 1; got 7" in refused(capsys, "answers", "bank", "--doubt", "7")
@@ -108,15 +113,51 @@ def test_two_people_conflicts_and_corrections(bank: Path, capsys: pytest.Capture
 def test_people_and_comments(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "nobody has labelled yet" in out(capsys, "people", "bank")
     assert "eve can label at http://ADDRESS/enter#" in out(capsys, "people", "bank", "--invite", "eve")
+    assert "eve         0 labels, 0 skipped, 0 assigned" in out(capsys, "people", "bank"), "she is on the list at once"
+    assert "unknown person 'nobody'. Known: eve." in refused(capsys, "people", "bank", "--pause", "nobody")
+    assert "nobody" not in out(capsys, "people", "bank")
     (id, *_) = label(2)
+    with Campaign.open("bank") as campaign:
+        said = str(campaign.row(id).label)
+    other = {"yes": "no", "no": "yes"}[said]
+    refusal = refused(capsys, "correct", "bank", id, other, "--by", "grace")
+    assert f"row '{id}' was answered by 'ann'. Say why you change somebody else's answer." in refusal
+    kept = out(capsys, "correct", "bank", id, said, "--reason", "giraffe", "--by", "grace")
+    assert f"row {id} is {said} already, so nothing was changed. The reason is kept as a comment." in kept
+    assert "1 answer" in out(capsys, "answers", "bank", "--search", "giraffe")
     assert "paused" in out(capsys, "people", "bank", "--pause", "ann")
     assert "ann is paused" in refused(capsys, "ask", "bank", "--by", "ann")
     assert "paused" not in out(capsys, "people", "bank", "--resume", "ann", "--revoke", "eve")
     assert "nobody named 'eve' was invited" in refused(capsys, "people", "bank", "--revoke", "eve")
     assert f"ann on row {id}: odd" in out(capsys, "comment", "bank", id, "odd", "--by", "ann")
     assert (
-        told(capsys, "answers", "bank", "--by", "ann", "--search", "odd")["answers"][0]["comments"][0]["text"] == "odd"
+        told(capsys, "answers", "bank", "--by", "ann", "--search", "odd")["answers"][0]["comments"][-1]["text"] == "odd"
     )
+
+
+def test_agreement_in_words() -> None:
+    assert _agreed(Agreement(9, 0.3, 0.1, 0.6, -0.4, -0.9, 0.1)).endswith("kappa −0.40 (−0.90 to 0.10)")
+
+
+def test_agreement_over_time_is_printed(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    part = Agreement(10, 0.9, 0.6, 1.0, 0.8, 0.4, 1.0)
+    times = [Stretch(f"2026-11-1{k}T08:30:00+00:00", f"2026-11-1{k}T09:30:00+00:00", part) for k in (1, 2)]
+    with Campaign.open("bank") as campaign:
+        status = replace(campaign.status(), two_people=TwoPeople(all=part, over_time=tuple(times)))
+    _print(status, set())
+    said = capsys.readouterr().out
+    assert "2026-11-11 08:30 to 2026-11-11 09:30: same label on 90 % of 10 rows" in said and "2026-11-12 08:30" in said
+
+
+def test_what_to_do_next_can_be_done(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No more rows than there are, and where a campaign has ended, its report."""
+    label(39)
+    assert "next: unskew ask bank -n 1 --out rows.csv" in out(capsys, "status", "bank")
+    with Campaign.open("bank") as campaign:
+        campaign.plan(1)
+    out(capsys, "end", "bank")
+    said = out(capsys, "status", "bank")
+    assert "next: unskew report bank" in said and "The campaign has ended with 39 of 40 labels." in said
 
 
 def test_predictions_need_some_column_of_the_pool(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:

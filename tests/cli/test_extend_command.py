@@ -27,14 +27,23 @@ def test_new_rows_are_told_and_asked_for(bank: Path, capsys: pytest.CaptureFixtu
     assert main(["tell", "bank", str(filled())]) == 0
     said = out(capsys, "extend", "bank", "--pool", str(more(Path("more.csv"))))
     assert "pool        2,500 rows, then 80 more after round 1: 2,580 in all\n" in said
-    assert "error       not known yet: no label was drawn at random since the pool was extended\n" in said
+    assert "the model   wrong on " in said and "Be careful: the number rests on the log alone" in said
     assert "next: unskew ask bank" in said
-    said = out(capsys, "status", "bank")
-    assert "pool        2,500 rows, then 80 more after round 1\n" in said
-    assert "the error   not known yet: no label was drawn at random since the pool was extended" in said
     found = told(capsys, "status", "bank")
     assert (found["pool_rows"], found["first_rows"], found["extensions"]) == (2580, 2500, [[80, 1]])
-    assert found["error"] is None
+    everywhere = [found["error"], told(capsys, "error", "bank"), told(capsys, "report", "bank")["error"]]
+    assert {(one["value"], one["low"], one["high"], one["extended"]) for one in everywhere} == {
+        (found["error"]["value"], found["error"]["low"], found["error"]["high"], True)
+    }
+    assert found["estimates"]["error"] == found["error"]
+    number = f"wrong on {100 * found['error']['value']:.1f} % of everyone"
+    for some in (["--measure", "recall"], ["--against", "0"], ["--where", "age < 40"]):
+        assert "Be careful: the number rests on the log alone" in out(capsys, "error", "bank", *some)
+    for command in ("status", "error", "report"):
+        said = out(capsys, command, "bank")
+        assert number in said and "Be careful: the number rests on the log alone" in said
+        assert "The log may not speak for the rows that came to the pool later" in said
+    assert "pool        2,500 rows, then 80 more after round 1\n" in out(capsys, "status", "bank")
     assert main(["ask", "bank", "-n", "20", "--out", "rows.csv"]) == 0
     assert main(["tell", "bank", str(filled())]) == 0
     error = told(capsys, "status", "bank")["error"]

@@ -8,7 +8,7 @@ import pytest
 from paths import ROOT
 from unskew.campaigns.audit import blind_spots, log_audit
 from unskew.campaigns.learning import cache, drivers, one_row, own_model
-from unskew.campaigns.ledger import events, state
+from unskew.campaigns.ledger import state
 from unskew.campaigns.tables import encoding, log_files, pool_files, text_features
 from unskew.estimation import agreement, population
 from unskew.experiments.reproduce import Grid
@@ -90,12 +90,6 @@ def read(page: str) -> str:
 def test_numbers_are_those_of_the_code(page: str, words: str, value: object) -> None:
     said = words.format(value)
     assert said in " ".join(read(page).split()), f"{page} should say: {said}"
-
-
-def test_every_event_of_the_ledger_is_in_its_table() -> None:
-    table = read("howto/run-a-campaign").split("| event | what it records |")[1].split("\n\n")[0]
-    named = {kind for row in re.findall(r"^\| ([a-z, ]+) \|", table, re.M) for kind in row.split(", ")}
-    assert named == set(events.KINDS)
 
 
 def test_the_path_of_a_row_names_what_exists() -> None:

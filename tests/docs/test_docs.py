@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import typer.main
 import unskew
 from paths import ROOT
 from unskew import cli
+from unskew.campaigns.ledger.events import KINDS
 
 ELSEWHERE = ("add-a-method",)
 """Pages with a test of their own, in test_examples.py."""
@@ -114,6 +116,13 @@ def test_every_command_and_option_is_documented() -> None:
         documented = set(re.findall(r"`(--?[\w-]+)`", "".join(re.findall(r"^\| (`-.*?) \|", sections[name], re.M))))
         options = {option for param in command.params for option in param.opts if option.startswith("-")}
         assert documented == options, f"unskew {name}"
+
+
+def test_every_event_is_in_the_table_of_the_ledger() -> None:
+    lines = (ROOT / "docs/howto/run-a-campaign.md").read_text().partition("| event | what it records |")[2].splitlines()
+    table = itertools.takewhile(lambda line: line.startswith("|"), lines[2:])
+    named = [name for line in table for name in line.split("|")[1].strip().split(", ")]
+    assert sorted(named) == sorted(KINDS)
 
 
 def test_reproduction_quotes_its_tables() -> None:

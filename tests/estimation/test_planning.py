@@ -8,9 +8,10 @@ from scipy.special import expit
 
 from unskew import BayesianLogistic, LoggedData, Unskew
 from unskew.errors import InputError
+from unskew.estimation.ahead import Needed
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone
-from unskew.estimation.planning import WIDTHS, Needed, Widths, worth_of_draws
+from unskew.estimation.planning import WIDTHS, Widths, worth_of_draws
 from unskew.sampling.draws import doubt, spread
 
 LOG, POOL = 300, 2000

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from unskew.estimation.ahead import Ahead, Needed
 from unskew.estimation.measures import MEASURES
-from unskew.estimation.planning import Ahead, Needed
 from unskew.estimation.population import DISAGREE, PopulationEstimate, Side
 from unskew.estimation.sentences import CHANCE, ahead, amount, beside, compared, percent, sources, uncomputable, wrong
 from unskew.estimation.sentences import MEASURES as WORDS

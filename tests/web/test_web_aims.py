@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from unskew import Costs
-from unskew.campaigns.ledger.events import Closed
-from web_page import begin, serving
+from unskew.campaigns import Campaign
+from unskew.campaigns.ledger.events import Closed, Extended, Measured
+from web_page import applicants, begin, serving, wait_for
 
 AIMS = [
     ({"costs": Costs(false_negative=10.0)}, "cost", "Cost of a row", r"^[\d.]+ [\d.]+ to [\d.]+$"),
@@ -37,7 +38,45 @@ def test_the_page_leads_with_the_aim(
         found = page.campaign.status().estimates[measure]
         shown = tab.evaluate("fetch('/api/status').then((answer) => answer.json())")["aim"]
         assert (shown["measure"], shown["wanted"], shown["left_out"]) == (measure, aim.get("recall"), 0)
-        assert shown["points"] == [{"labels": 0, "value": found.value, "low": found.low, "high": found.high}]
+        assert shown["points"] == [
+            {"labels": 0, "rows": shown["rows"], "value": found.value, "low": found.low, "high": found.high}
+        ]
+
+
+def test_after_new_rows_the_page_shows_no_number_for_the_old_pool(browser: Browser, tmp_path: Path) -> None:
+    """It shows what the status says: a number for all rows, with a word of caution, and earlier points apart."""
+    dir = begin(tmp_path, budget=30)
+    with Campaign.open(dir) as campaign:
+        campaign.tell({row.id: "yes" for row in campaign.ask(10, by="ada")}, by="ada")
+        campaign.close_due()
+        old = campaign.status().error
+        campaign.extend(applicants(40, 9).drop("repaid"))
+    with serving(dir) as page, contextlib.closing(browser.new_context()) as context:
+        tab = context.new_page()
+        tab.goto(page.link())
+        expect(tab.locator("#error-more")).to_have_text(
+            "Rests on the log, which may not speak for rows that came later", timeout=30_000
+        )
+        found = page.campaign.status().error
+        assert found is not None and old is not None and found.extended and not old.extended
+        low, high = (f"{100 * end:.1f}" for end in (found.low, found.high))
+        expect(tab.locator("#error")).to_have_text(f"{100 * found.value:.1f} % {low} to {high} %")
+        expect(tab.locator("#words")).to_contain_text("Be careful: the number rests on the log alone")
+        expect(tab.locator("#meaning")).to_contain_text("each point is about the rows of its time")
+        expect(tab.locator("#chart .grown")).to_have_count(1)
+
+
+def test_where_nothing_can_be_said_of_the_larger_pool_the_page_says_so(browser: Browser, tmp_path: Path) -> None:
+    with serving(begin(tmp_path, budget=30)) as page, contextlib.closing(browser.new_context()) as context:
+        wait_for(lambda: page.campaign.status().rounds, "the first round is chosen")
+        rounds = page.campaign.status().rounds
+        with page.campaign.ledger.writing(page.campaign.id) as write:
+            write.append(Extended(40, "", "pool-2.parquet", rounds), Measured(0))
+        tab = context.new_page()
+        tab.goto(page.link())
+        told = "Not known yet: no label was drawn at random since the pool was extended"
+        expect(tab.locator("#error-more")).to_have_text(told, timeout=15_000)
+        expect(tab.locator("#error")).to_have_text("–")
 
 
 def test_where_the_ledger_has_only_the_error_the_page_says_so(browser: Browser, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Results on demand: who may have them, what is refused, files to predict, and new rows for the pool."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -41,9 +42,13 @@ def test_results_are_the_administrators(page: Page, client: Client) -> None:
     }  # fmt: skip
     answer = grace.get("/results/report.html")
     assert "<h1>" in answer.text and "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert grace.post("/api/results/audit").status_code == 202
+    assert made(grace, "audit")["state"] == "done"
+    audit = re.sub("<.*?>", "", grace.get("/results/audit.html").text)
+    assert "unskew report loans" in audit and "Start a campaign on this log" not in audit
     assert nobody.get("/results/report.html").status_code == 404
     assert client(link=page.link("ada")).get("/results/report.html").status_code == 404
-    assert grace.get("/results/audit.html").status_code == 404 and grace.get("/results/..%2Fledger").status_code == 404
+    assert grace.get("/results/model.zip").status_code == 404 and grace.get("/results/..%2Fledger").status_code == 404
     assert grace.post("/api/results/colour").status_code == 422
 
 

@@ -199,6 +199,7 @@ class Campaign(Conduct):
 
         Rounds that are planned from now on ask for old and new rows. The new ones are a stratum of their own, which
         only these rounds measure. Until a row that they draw is answered, estimates rest on the log, or there are none.
+        `status` has the one for the larger pool once `close_due` has made it.
         """
         from unskew.campaigns.extending import extend
 
@@ -366,7 +367,10 @@ class Campaign(Conduct):
         return fitting.everyone(asked)
 
     def history(self) -> "list[tuple[int, PopulationEstimate]]":
-        """The number of labels and the error estimated from them: from the log alone, then as each round closed."""
+        """The number of labels and the error estimated from them: from the log alone, then as each round closed.
+
+        Each is about the rows that the pool had then.
+        """
         return sorted(self.refresh().errors.items())
 
     def _repr_html_(self) -> str:

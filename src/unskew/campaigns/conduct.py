@@ -17,6 +17,7 @@ from unskew.campaigns.ledger.status import Status, room, status_of
 from unskew.campaigns.ledger.store import Ledger
 from unskew.campaigns.ledger.texts import checked_text
 from unskew.campaigns.ledger.two_people import TwoPeople, two_people
+from unskew.campaigns.ledger.work import work_of
 from unskew.campaigns.tables.labels import canonical
 from unskew.campaigns.telling import Label, label_text
 from unskew.errors import InputError, unknown
@@ -111,6 +112,8 @@ class Conduct:
         if label and wanted is None:
             raise unknown("class", label, self.settings.classes)
         with self._live.lock:
+            if by is not None:
+                self._check_known(self.refresh(), by)
             return answers_of(
                 self.refresh(), by=by, label=wanted, since=since, until=until, search=search, ids=ids
             )  # fmt: skip
@@ -118,7 +121,9 @@ class Conduct:
     def correct(self, id: str, label: Label, *, by: str, reason: str = "", own: bool = False) -> Row:
         """Replace what was answered; None makes it a skip. With `own`, only what `by` said, and nobody has settled.
 
-        Where people differ, somebody else's correction settles the row. What they said stays in the ledger.
+        Where people differ, somebody else's correction settles the row. Any other answer that is somebody else's needs
+        a reason. What they said stays in the ledger. Where the answer is this one already, it stays as it is, and the
+        reason is kept as a comment.
         """
         checked_name(by)
         text = label_text(label)
@@ -139,7 +144,11 @@ class Conduct:
             mine = said is not None and not row.settled
             was = said.label if said is not None and mine else row.label
             if was == wanted and (mine or row.settled or not row.conflict):
+                if reason:
+                    write.append(Commented(id, reason), by=by)
                 return row
+            if not reason and not mine and row.by != by and not row.conflict:
+                raise InputError(f"row {id!r} was answered by {row.by!r}. Say why you change somebody else's answer.")
             if wanted is not None and row.label is None and write.state.left < 1:
                 raise InputError(
                     f"row {id!r} was skipped and its place in the budget is taken. Raise the budget first."
@@ -186,17 +195,25 @@ class Conduct:
 
     def pause(self, name: str, *, by: str = "") -> None:
         """Give somebody no more rows until `resume`. Those they hold go to others."""
-        checked_name(name)
         with self._live.writing() as write:
+            self._check_known(write.state, name)
             if name not in write.state.paused:
                 write.append(Paused(name), by=by)
 
     def resume(self, name: str, *, by: str = "") -> None:
         """Give somebody rows again, who was paused or skipped too many."""
-        checked_name(name)
         with self._live.writing() as write:
+            self._check_known(write.state, name)
             if write.state.barred(name) in ("paused", "skips"):
                 write.append(Resumed(name), by=by)
+
+    def _check_known(self, state: State, name: str) -> None:
+        """Refuse the name of somebody who neither has a link nor was given a row or answered one."""
+        known = sorted({*state.people, *state.given, *work_of(state, self.ledger.now())})
+        if name not in known:
+            if known:
+                raise unknown("person", name, known)
+            raise InputError(f"unknown person {name!r}: nobody was invited yet, and nobody has labelled. Invite them.")
 
 
 def _row(state: State, id: str) -> Row:

@@ -16,12 +16,13 @@ from unskew.campaigns.tables.column_types import in_rules, kinds, left_out
 from unskew.campaigns.tables.encoding import MISSING, plain_column
 from unskew.campaigns.tables.labels import canonical
 from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, TooFewRows, unknown
+from unskew.estimation.ahead import Ahead
 from unskew.estimation.costs import Costs
 from unskew.estimation.counts import mean_of
 from unskew.estimation.everyone import WITHOUT_THRESHOLD, Everyone
 from unskew.estimation.many import OF_ALL, ClassEstimate, ManyEveryone
 from unskew.estimation.measures import MEASURES
-from unskew.estimation.planning import Ahead, Widths
+from unskew.estimation.planning import Widths
 from unskew.estimation.population import PopulationEstimate, Side
 from unskew.rows import Bools, Floats
 

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger.events import Closed, Extended, Leased, Planned
+from unskew.campaigns.ledger.events import Closed, Extended, Leased, Measured, Planned
 from unskew.campaigns.ledger.live import Live, Transaction
 from unskew.campaigns.ledger.people import checked_name
 from unskew.campaigns.ledger.settings import Settings
@@ -120,7 +120,7 @@ class Rounds:
             with self.live.lock:
                 state = self.live.refresh()
                 due, errors = [batch.number for batch in state.due(self.ledger.now())], state.errors
-                if not due:
+                if not due and not state.stale:
                     return 0
                 fitting, now_asked = self.now()
                 answered, rows = now_asked.answered, now_asked.rows
@@ -134,6 +134,8 @@ class Rounds:
                 if same and all(now.rows[id].label == label for id, label in labels.items()):
                     closing = [number for number in due if now.batches[number - 1].closed is None]
                     write.append(*(Closed(number, len(answered), error, prospect, others) for number in closing))
+                    if now.stale:  # no round was left to close, and the pool grew
+                        write.append(Measured(len(answered), error, prospect, others))
                     return len(closing)
         return 0
 

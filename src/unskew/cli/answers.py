@@ -77,7 +77,7 @@ def correct(
     dir: Dir,
     id: Id,
     label: Annotated[str, typer.Argument(metavar="LABEL", help="The class; '' makes it a skip.")],
-    reason: Annotated[str, typer.Option(help="Why. It is kept with the row.")] = "",
+    reason: Annotated[str, typer.Option(help="Why. It is kept with the row. Somebody else's answer needs one.")] = "",
     by: By = None,
     as_json: Json = False,
 ) -> None:
@@ -90,15 +90,19 @@ def correct(
     from unskew.campaigns import Campaign
 
     with Campaign.open(dir) as campaign:
+        before = campaign.state.rows.get(id)
         row = campaign.correct(id, label or None, by=login(by), reason=reason)
         with waiting("learning") as report:
             campaign.watch(report)
             campaign.close_due()
         left = len(campaign.state.conflicts())
     if as_json:
-        print_json({"id": row.id, "label": row.label, "settled": row.settled, "conflicts": left})
+        changed = {"changed": row != before}
+        print_json({"id": row.id, "label": row.label, "settled": row.settled, **changed, "conflicts": left})
         return
-    print(f"row {row.id} is {row.label or 'skipped'}")
+    kept = " The reason is kept as a comment." if reason else ""
+    already = f" already, so nothing was changed.{kept}" if row == before else ""
+    print(f"row {row.id} is {row.label or 'skipped'}{already}")
     say_next("answers", dir, "--conflicts") if left else say_next("report", dir)
 
 

@@ -75,8 +75,8 @@ def next_step(status: "Status", dir: Path, by: str | None = None, file: str = "r
     if status.leased if by is None else mine is not None and mine.holds:
         return ["tell", str(dir), file]
     if status.available + status.left and not status.ended:
-        return ["ask", str(dir), "-n", "20", "--out", "rows.csv"]
-    return ["status" if status.open else "report", str(dir)]
+        return ["ask", str(dir), "-n", str(min(20, status.available + status.left)), "--out", "rows.csv"]
+    return ["status" if status.open and not status.ended else "report", str(dir)]
 
 
 def after_all(status: "Status", dir: Path) -> list[str]:

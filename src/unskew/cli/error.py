@@ -91,13 +91,14 @@ def _name(against: str | int) -> str:
 
 def _said(found: "PopulationEstimate", classes: tuple[str, ...], group: bool, against: str | int | None) -> list[str]:
     """The estimate in sentences."""
+    careful = sources(found) if found.extended and found.log_share == 1.0 else ""
     if against is not None:
-        return [compared(found, _name(against))]
-    if found.measure != "error":
+        said = [compared(found, _name(against)), careful]
+    elif found.measure != "error":
         words = MEASURES[found.measure].format(positive=classes[1], negative=classes[0])
-        return [f"{words}: {interval(found, found.measure)}"]
-    if group:
-        said = [f"the model is {wrong(found, 'them')}", beside(found, classes, "them")]
+        said = [f"{words}: {interval(found, found.measure)}", careful]
+    elif group:
+        said = [f"the model is {wrong(found, 'them')}", beside(found, classes, "them"), careful]
     else:
         said = [f"the model is {wrong(found)}", beside(found, classes), sources(found)]
     return [one.strip() for one in said if one]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from unskew.cli.campaign import Cluster, Dir, Json, engine, next_step, print_json, say_next
+from unskew.cli.campaign import Cluster, Dir, Json, engine, estimates, next_step, print_json, say_next
 from unskew.cli.progress import waiting
 
 
@@ -30,13 +30,15 @@ def extend(
 
     with engine(cluster), Campaign.open(dir) as campaign, waiting("reading the new rows") as report:
         rows = campaign.extend(pool, progress=report)
+        campaign.close_due()  # which estimates the error on the old and the new rows
         found = campaign.status()
     step = next_step(found, dir)
     if as_json:
         record = {"dir": str(dir), "rows": rows, "pool_rows": found.pool_rows, "pool": found.pool}
-        print_json({**record, "next": step})
+        print_json({**record, **estimates(found), "next": step})
         return
     print(f"pool        {found.pool}: {found.pool_rows:,} in all")
-    print(f"error       {found.told}")
-    print("            Estimates rest on rows that are drawn from now on, old and new. The log only teaches.")
+    print(f"the {'model' if found.error else 'error'}   {found.told.removeprefix('is ')}")
+    for told in found.beside:
+        print(f"            {told}")
     say_next(*step)

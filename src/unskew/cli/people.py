@@ -48,21 +48,27 @@ def people(
     if token is not None:
         print(f"{invite} can label at http://ADDRESS/enter#{token}, where ADDRESS is that of `unskew serve`.")
         print("This is shown only once. Any earlier link of theirs no longer works.")
-    _print(status)
+    _print(status, {*status.annotators, *(name for name, person in invited.items() if person.role == "annotator")})
 
 
-def _print(status: "Status") -> None:
+def _print(status: "Status", names: set[str]) -> None:
+    from unskew.campaigns import Work
+
     two = status.two_people
-    for name, work in status.annotators.items():
+    for name in sorted(names):
+        work = status.annotators.get(name, Work())
         took = "" if work.median_seconds is None else f", {work.median_seconds:.0f} s a row"
         more = f"; {said}" if work.barred and (said := BARRED[work.barred]) else ""
         print(f"{name:<12}{work.answered} labels, {work.skipped} skipped, {work.holds} assigned{took}{more}")
         if name in two.by_person:
             print(f"            {_agreed(two.by_person[name])}")
-    if not status.annotators:
+    if not names:
         print("nobody has labelled yet")
     if two.all is not None:
         print(f"two people  {_agreed(two.all)}; {two.conflicts} in conflict, {two.waiting} wait for one more person")
+    for one in two.over_time if len(two.over_time) > 1 else ():
+        since, until = (at[:16].replace("T", " ") for at in (one.since, one.until))
+        print(f"            {since} to {until}: {_agreed(one.agreement)}")
 
 
 def _agreed(found: "Agreement") -> str:
@@ -70,4 +76,5 @@ def _agreed(found: "Agreement") -> str:
     told = f"same label on {100 * found.raw:.0f} % of {found.rows} rows that two saw"
     if found.kappa is None:
         return told
-    return f"{told}, kappa {found.kappa:.2f} ({found.kappa_low:.2f} to {found.kappa_high:.2f})"
+    kappa, low, high = (f"{value:.2f}".replace("-", "−") for value in (found.kappa, found.kappa_low, found.kappa_high))
+    return f"{told}, kappa {kappa} ({low} to {high})"

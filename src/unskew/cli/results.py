@@ -25,14 +25,14 @@ from unskew.cli.campaign import (
 )
 from unskew.cli.progress import waiting
 from unskew.errors import InputError, NoRandomLabel
-from unskew.estimation.sentences import ahead, uncomputable
+from unskew.estimation.sentences import uncomputable
 
 if TYPE_CHECKING:
     import polars as pl
 
     from unskew.campaigns import Status
     from unskew.campaigns.measuring import Measuring, Worth
-    from unskew.estimation.planning import Ahead
+    from unskew.estimation.ahead import Ahead
     from unskew.estimation.population import PopulationEstimate
 
 
@@ -57,7 +57,7 @@ def status(
         found = campaign.status()
         try:
             measuring, unknown = campaign.measuring(), None
-            to_come = measuring.ahead(found.left + found.open)
+            to_come = measuring.ahead(found.more)
             measures = _measures(measuring) if as_json else {}
             changed = (measuring.fitting.own and measuring.fitting.own.changed) or None
         except InputError as error:  # the model cannot be fitted here: the rest is known without it
@@ -65,9 +65,10 @@ def status(
     step = next_step(found, dir)
     if as_json:
         record = {**found.as_dict(), **estimates(found), "measures": measures, "hashed": hashed}
+        record["advice"] = found.advice
         print_json({**record, "ahead": _plain(to_come), "unknown": unknown, "changed": changed, "next": step})
     else:
-        more = f"What more labels would do is not known: {unknown}" if unknown else ahead(to_come, found.aim.interval)
+        more = f"What more labels would do is not known: {unknown}" if unknown else found.ahead(to_come)
         _print(found, more)
         if changed:
             print(changed)
@@ -232,6 +233,7 @@ def _print(found: "Status", to_come: str) -> None:
         print(f"            {told}")
     if found.decision:
         print(f"decision    {found.decision}")
+    print(f"advice      {found.advice}")
     if found.prospect is not None:
         print(f"            {found.prospect}")
     for name, work in found.annotators.items():

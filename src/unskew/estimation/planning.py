@@ -3,12 +3,12 @@
 import math
 from bisect import bisect_left
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from unskew.errors import InputError
+from unskew.estimation.ahead import Ahead, Needed
 from unskew.estimation.everyone import Everyone
 from unskew.estimation.many import ManyEveryone
 from unskew.estimation.measures import measured
@@ -21,25 +21,6 @@ WIDTHS = (0.02, 0.01)
 
 SLICES = 1000
 """More rows are put in order and cut into this number of slices, which stand for them."""
-
-
-class Needed(NamedTuple):
-    """The number of further labels that bring the interval of the error to +- `half_width`, and how many are drawn.
-
-    Both are None if the pool has not enough rows.
-    """
-
-    half_width: float
-    labels: int | None
-    drawn: int | None
-
-
-class Ahead(NamedTuple):
-    """What is to be expected: the half-width once the labels that are left are bought, and labels for some widths."""
-
-    left: int
-    half_width: float
-    needed: tuple[Needed, ...]
 
 
 def worth_of_draws(wrong: Floats, n: int, counts: Floats | None = None) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from unskew.estimation.costs import Costs
 
 if TYPE_CHECKING:
-    from unskew.estimation.planning import Ahead, Needed
+    from unskew.estimation.ahead import Ahead, Needed
     from unskew.estimation.population import PopulationEstimate, Side
 
 CHANCE = 0.01
@@ -226,7 +226,7 @@ def _p(agreement: float | None) -> str:
 def ahead(found: "Ahead | None", what: str = "the interval") -> str:
     """What further labels would do to the interval of the error, or as `what` calls it.
 
-    >>> from unskew.estimation.planning import Ahead, Needed
+    >>> from unskew.estimation.ahead import Ahead, Needed
     >>> print(ahead(Ahead(90, 0.0312, (Needed(0.02, 140, 56), Needed(0.01, None, None)))))
     The 90 labels that are left would bring the interval to about ±3.1 points. ±2 points needs about 140 more labels, 56
     of them drawn; ±1 point needs more labels than the pool has.

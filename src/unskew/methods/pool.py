@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from unskew.data import LoggedData, propensities
 from unskew.errors import InputError
+from unskew.estimation.ahead import Needed
 from unskew.estimation.calibration import Calibration, ManyCalibration
-from unskew.estimation.planning import Needed, Widths
+from unskew.estimation.planning import Widths
 from unskew.hashing import exponentials
 from unskew.labels import codes
 from unskew.methods.held import Held, hold

@@ -66,13 +66,13 @@ async def arrange(changes: Changes, person: Administrator, request: Request) -> 
     return await turns(request).run(request, _office(request).arrange, changes, person)
 
 
-@router.post("/pause", responses=refusals(401, 403), status_code=204, tags=["campaign"])
+@router.post("/pause", responses=refusals(401, 403, 409), status_code=204, tags=["campaign"])
 async def pause(whom: Person, person: Administrator, request: Request) -> None:
     """Give somebody no more rows for now. Those they hold go to others."""
     await turns(request).run(request, lambda: _office(request).campaign.pause(whom.name, by=person.name))
 
 
-@router.post("/resume", responses=refusals(401, 403), status_code=204, tags=["campaign"])
+@router.post("/resume", responses=refusals(401, 403, 409), status_code=204, tags=["campaign"])
 async def resume(whom: Person, person: Administrator, request: Request) -> None:
     """Give somebody rows again, who was paused or skipped too many."""
     await turns(request).run(request, lambda: _office(request).campaign.resume(whom.name, by=person.name))

@@ -197,6 +197,7 @@ class Advice(BaseModel):
 
     stop: bool | None = Field(description="Null if there are too few labels to say.")
     words: str
+    spent: bool = Field(description="Whether no label is left, so that the next ones need a larger budget.")
     labels: int | None = Field(description="The number of next labels that this is about.")
     half_width: float | None = Field(description="Half the width that the interval should have after them.")
     gain: float | None = Field(description="How much they should lower the error, as a share of all rows.")
@@ -221,6 +222,7 @@ class Point(BaseModel):
     """An estimate on the whole population with its interval, and the number of labels it rests on."""
 
     labels: int
+    rows: int = Field(description="The number of rows that the pool had then.")
     value: float
     low: float
     high: float
@@ -241,6 +243,10 @@ class Followed(BaseModel):
     meaning: str
     wanted: float | None = Field(description="The wanted recall, if there is one.")
     decision: str | None = Field(description="From what probability on a row is flagged, if it is not the usual.")
+    rows: int = Field(description="The number of rows that the pool has now: earlier points may be about fewer.")
+    told: str = Field(description="How far the model gets, or why that is not known, as the end of a sentence.")
+    rests_on: str | None = Field(description="Which labels are behind the latest number.")
+    alone: bool = Field(description="Whether that is the log alone, so that one has to be careful.")
     points: list[Point]
     left_out: int = Field(description="The number of earlier estimates for which the ledger has only the error.")
 

@@ -47,6 +47,7 @@ class Overview:
             error=[
                 ErrorPoint(
                     labels=labels,
+                    rows=state.rows_then(labels, status.first_rows),
                     value=found.value,
                     low=found.low,
                     high=found.high,
@@ -71,7 +72,7 @@ class Overview:
             ),
             people=_people(state, status),
             blind_spots=list(outlook.spots),
-            ahead=outlook.ahead,
+            ahead=status.ahead(outlook.ahead and outlook.ahead.after(status.spent - outlook.spent)),
         )
 
 
@@ -86,7 +87,14 @@ def _followed(state: State, status: Status) -> Followed:
         meaning=MEANINGS[measure].format(positive=status.classes[1]),
         wanted=aim.recall if measure == "recall" else None,
         decision=status.decision,
-        points=[Point(labels=n, value=found.value, low=found.low, high=found.high) for n, found in known.items()],
+        rows=status.pool_rows,
+        told=status.told,
+        rests_on=None if now is None else now.rests_on,
+        alone=now is not None and now.log_share == 1.0,
+        points=[
+            Point(labels=n, rows=state.rows_then(n, status.first_rows), value=one.value, low=one.low, high=one.high)
+            for n, one in known.items()
+        ],
         left_out=len(state.estimates) - len(known),
     )
 
@@ -96,20 +104,19 @@ def _agreed(found: Agreement | None) -> Agreed | None:
 
 
 def _advice(status: Status, outlook: Outlook) -> Advice:
-    """The advice of the stopping rule, and what the next labels should do."""
+    """The advice of the stopping rule, and what the next labels should do: as many as are left of those looked at."""
     gain, then = status.prospect, outlook.next
-    if gain is None:
-        words = "It is too early to say whether more labels are worth it. Go on."
-    elif gain.enough:
-        words = "You can stop here: more labels would gain little."
-    else:
-        words = "Go on: more labels are worth it."
+    labels = 0 if then is None else then[0] - (status.spent - outlook.spent)
+    if labels <= 0:  # nothing is known of the interval; the gain was looked at for some labels of its own
+        then, labels = None, min(gain.labels if gain else 0, status.more or status.unasked)
+    known = gain is not None and gain.measure == "error" and labels > 0
     return Advice(
         stop=None if gain is None else gain.enough,
-        words=words,
-        labels=then[0] if then else gain.labels if gain else None,
+        words=status.advice,
+        spent=not status.more,
+        labels=labels or None,
         half_width=then and then[1],
-        gain=None if gain is None or gain.measure != "error" else gain.gain,
+        gain=gain.each * min(labels, gain.labels) if gain is not None and known else None,
     )
 
 

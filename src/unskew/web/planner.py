@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from unskew.campaigns import Campaign
 from unskew.errors import UnskewError
-from unskew.estimation.sentences import ahead
 from unskew.methods.prospect import AHEAD
 from unskew.web.models import SpotShown
 
@@ -29,6 +28,7 @@ SPOTS = 5
 
 if TYPE_CHECKING:
     from unskew.campaigns.audit.filling import BlindSpots
+    from unskew.estimation.ahead import Ahead
 
 _log = logging.getLogger("unskew")
 
@@ -39,7 +39,9 @@ class Outlook:
 
     trouble: str | None = None
     spots: tuple[SpotShown, ...] = ()
-    ahead: str = ""
+    spent: int = 0
+    """The number of labels given when the report was made; `ahead` and `next` begin there."""
+    ahead: "Ahead | None" = None
     next: tuple[int, float] | None = None
     """A number of next labels, and half the width that the interval should have after them."""
     doubts: dict[str, float] = field(default_factory=dict)
@@ -64,12 +66,12 @@ class Planner:
 
     def run(self, stopped: Callable[[float], bool], say: Callable[[Outlook], None]) -> None:
         """Work until `stopped(seconds)`, which waits that long for the signal to stop, returns True."""
-        outlook, wait, first, rows = Outlook(), 0.0, True, 0
+        outlook, wait, first, about = Outlook(), 0.0, True, (0, 0, False)
         while not stopped(wait):
             try:
                 closed, planned = self.step()
-                before, rows = rows, self.campaign.settings.pool_rows
-                renew = closed or first or rows != before
+                before, about = about, self._about()
+                renew = closed or first or about != before
                 found = self.outlook() if renew else replace(outlook, trouble=None)
                 wait = 0.0 if closed or planned else EVERY
             except UnskewError as error:
@@ -78,6 +80,11 @@ class Planner:
                 outlook = found
                 say(outlook)
             first = first and found.trouble is not None
+
+    def _about(self) -> tuple[int, int, bool]:
+        """What may change without a label being given, and with it what more labels would do."""
+        state = self.campaign.refresh()
+        return self.campaign.settings.pool_rows, state.budget, state.arrangement.ended
 
     def step(self) -> tuple[int, bool]:
         """Choose rows if too few are ready, then close rounds that are due.
@@ -112,10 +119,9 @@ class Planner:
         """What more labels would do, and which of those given are in doubt."""
         campaign = self.campaign
         status, measuring = campaign.status(), campaign.measuring()
-        left = status.left + status.open
-        found, soon = measuring.ahead(left), measuring.ahead(min(AHEAD, left) or AHEAD)
+        found, soon = measuring.ahead(status.more), measuring.ahead(min(AHEAD, status.more or status.unasked))
         then = None if soon is None or soon.half_width >= 1.0 else (soon.left, soon.half_width)
-        return Outlook(None, self.spots(), ahead(found, status.aim.interval), then, measuring.doubts())
+        return Outlook(None, self.spots(), status.spent, found, then, measuring.doubts())
 
 
 class InProcess:

@@ -41,7 +41,8 @@ def audit(told: Report, dir: Path, out: Path) -> list[str]:
             log, settings.label, settings.propensity, id if id in log.columns else None, policy=settings.policy,
             pool=pool, seed=settings.seed, types=settings.given, progress=told,
         )  # fmt: skip
-        (out / "audit.html").write_text(html(found, f"the log of {campaign.name}"), encoding="utf-8")
+        page = html(found, f"the log of {campaign.name}", campaign=campaign.name)
+        (out / "audit.html").write_text(page, encoding="utf-8")
     return ["audit.html"]
 
 

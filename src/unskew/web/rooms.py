@@ -176,7 +176,10 @@ def _stand_of(name: str, path: str, campaign: Campaign) -> CampaignStand:
         budget=status.budget,
         measure=measure,
         measure_name=NAMES[measure],
-        estimate=None if lead is None else Point(labels=labels, value=lead.value, low=lead.low, high=lead.high),
+        estimate=None
+        if lead is None
+        else Point(labels=labels, rows=status.pool_rows, value=lead.value, low=lead.low, high=lead.high),
+        alone=lead is not None and lead.log_share == 1.0,
         people=sorted(invited | set(status.annotators)),
         at_work=sorted(who for who, work in status.annotators.items() if work.holds),
     )

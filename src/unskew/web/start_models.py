@@ -26,6 +26,9 @@ class CampaignStand(BaseModel):
     measure: str = Field(default="", description="error, cost or recall.")
     measure_name: str = ""
     estimate: Point | None = Field(default=None, description="What the model is worth on everyone, once that is known.")
+    alone: bool = Field(
+        default=False, description="Whether that rests on the log alone, so that one has to be careful."
+    )
     people: list[str] = Field(default=[], description="Everybody who has a link or gave an answer.")
     at_work: list[str] = Field(default=[], description="Those who hold a row now.")
 

@@ -149,6 +149,9 @@ def test_every_finding_says_what_to_do(found: LogAudit) -> None:
     assert any("in a blind spot" in one.says and "Get labels there" in one.remedy for one in found.findings)
     assert [step.title for step in audit_page.next_steps(found, None)] == ["Start a campaign on this log"]
     assert audit_page.next_steps(wrong, None)[0].title == "Put the propensities right"
+    right, report = audit_page.next_steps(wrong, None, "my bank")
+    assert right.text.endswith("That needs a new campaign.") and report.commands == ("unskew report 'my bank'",)
+    assert "Start a campaign on this log" not in audit_page.html(found, "the log of bank", campaign="bank")
 
 
 def test_the_page_stands_alone(found: LogAudit) -> None:

@@ -37,6 +37,8 @@ EXAMPLES = [
     events.Closed(2, 40, ERROR),
     events.Closed(3, 60, ERROR, Prospect(50, 0.012, 0.004)),
     events.Closed(4, 80, ERROR, Prospect(50, 0.012, 0.004, "cost"), (COST, RECALL)),
+    events.Measured(80, ERROR, Prospect(50, 0.012, 0.004, "cost"), (COST, RECALL)),
+    events.Measured(0),
     events.Invited("ann", "annotator", "hash"),
     events.Revoked("ann"),
     events.Paused("ann"),

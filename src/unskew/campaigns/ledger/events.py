@@ -233,17 +233,29 @@ class Closed(Event):
     others: "tuple[PopulationEstimate, ...]" = ()
 
     def as_body(self) -> dict[str, Any]:
-        ahead = None if self.prospect is None else asdict(self.prospect)
-        body = {"round": self.round, "labels": self.labels, "error": estimate_as_record(self.error)}
-        return {**body, "prospect": ahead, **_others_as_body(self.others)}
+        return {"round": self.round, "labels": self.labels, **_found_as_body(self)}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Self:
-        ahead = body.get("prospect")
-        names = [each.name for each in fields(Prospect) if each.name in (ahead or ())]
-        known = None if ahead is None else Prospect(**{name: ahead[name] for name in names})
-        error = estimate_from_record(body.get("error"))
-        return cls(body["round"], body["labels"], error, known, _others_from_body(body))
+        return cls(body["round"], body["labels"], *_found_from_body(body))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Event):
+    """The error was estimated again with no round to close, because the pool got new rows. It is as in `Closed`."""
+
+    kind = "measured"
+    labels: int
+    error: "PopulationEstimate | None" = None
+    prospect: Prospect | None = None
+    others: "tuple[PopulationEstimate, ...]" = ()
+
+    def as_body(self) -> dict[str, Any]:
+        return {"labels": self.labels, **_found_as_body(self)}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        return cls(body["labels"], *_found_from_body(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +320,8 @@ class Extended(Event):
 KINDS: dict[str, type[Event]] = {
     each.kind: each
     for each in (
-        Started, Planned, Leased, Answered, Skipped, Seconded, Corrected, Commented, Undone, Closed, Invited, Revoked,
-        Paused, Resumed, Arranged, Extended,
+        Started, Planned, Leased, Answered, Skipped, Seconded, Corrected, Commented, Undone, Closed, Measured, Invited,
+        Revoked, Paused, Resumed, Arranged, Extended,
     )
 }  # fmt: skip
 
@@ -350,6 +362,21 @@ def estimate_from_record(record: Mapping[str, Any] | None) -> "PopulationEstimat
     for name in ("log", "draw"):
         known[name] = None if known.get(name) is None else Side(*known[name])
     return PopulationEstimate(**known)
+
+
+def _found_as_body(event: Closed | Measured) -> dict[str, Any]:
+    """What was found when a round closed, or later with no round to close."""
+    ahead = None if event.prospect is None else asdict(event.prospect)
+    return {"error": estimate_as_record(event.error), "prospect": ahead, **_others_as_body(event.others)}
+
+
+def _found_from_body(
+    body: Mapping[str, Any],
+) -> "tuple[PopulationEstimate | None, Prospect | None, tuple[PopulationEstimate, ...]]":
+    ahead = body.get("prospect")
+    names = [each.name for each in fields(Prospect) if each.name in (ahead or ())]
+    known = None if ahead is None else Prospect(**{name: ahead[name] for name in names})
+    return estimate_from_record(body.get("error")), known, _others_from_body(body)
 
 
 def _others_as_body(others: "tuple[PopulationEstimate, ...]") -> dict[str, Any]:

@@ -18,6 +18,7 @@ from unskew.campaigns.ledger.events import (
     Extended,
     Invited,
     Leased,
+    Measured,
     Paused,
     Planned,
     PlannedRow,
@@ -228,13 +229,25 @@ class State:
     """How long each person takes for a row."""
     parts: tuple[Extended, ...] = ()
     """The rows that came to the pool later."""
-    renewed: bool = True
-    """Whether the latest estimate is about the pool as it is now."""
+    grown: dict[int, int] = field(default_factory=dict)
+    """By the number of labels of an estimate, how often the pool had grown by then: it is about the rows then."""
+    stale: bool = False
+    """Whether the pool grew, and nothing was estimated since."""
 
     @property
     def errors(self) -> "dict[int, PopulationEstimate]":
         """The estimated error by the number of labels it was estimated from, fewest first; 0 is the log alone."""
         return {labels: found["error"] for labels, found in self.estimates.items()}
+
+    @property
+    def latest(self) -> "dict[str, PopulationEstimate]":
+        """The latest estimates by measure. None of them are about fewer rows than the pool has now."""
+        labels = next(reversed(self.estimates), None)
+        return {} if labels is None or self.grown[labels] < len(self.parts) else self.estimates[labels]
+
+    def rows_then(self, labels: int, first: int) -> int:
+        """The number of rows of the pool that the estimate from so many labels is about; it had `first` at first."""
+        return first + sum(part.rows for part in self.parts[: self.grown[labels]])
 
     @property
     def left(self) -> int:
@@ -373,7 +386,13 @@ class State:
         self.batches[event.round - 1].closed = event
         self._estimated(event.labels, event)
         self.prospect = event.prospect
-        self.renewed = self.renewed or event.error is not None
+
+    def _measured(self, _: Recorded, event: Measured) -> None:
+        if event.error is None:  # the estimates so far stay as they are, about the pool as it was
+            self.stale = False
+        else:
+            self._estimated(event.labels, event)
+        self.prospect = event.prospect
 
     def _invited(self, _: Recorded, event: Invited) -> None:
         self._retire(event.name)
@@ -404,18 +423,20 @@ class State:
     def _extended(self, _: Recorded, event: Extended) -> None:
         assert event.rows > 0, "an extension has rows"
         assert event.after == len(self.batches), "rounds ask for rows that are in the pool"
-        self.parts, self.renewed, self.prospect = (*self.parts, event), False, None
+        self.parts, self.stale, self.prospect = (*self.parts, event), True, None
 
     def _retire(self, name: str) -> None:
         """The token that person has, if any, no longer works."""
         if name in self.people:
             self.old_tokens[self.people[name].token_sha256] = name
 
-    def _estimated(self, labels: int, event: Started | Closed) -> None:
+    def _estimated(self, labels: int, event: Started | Closed | Measured) -> None:
+        self.stale = False
         # Estimates from as many labels or more rest on answers that were corrected or taken back since.
         self.estimates = {k: known for k, known in self.estimates.items() if k < labels}
         if event.error is not None:
             self.estimates[labels] = {"error": event.error, **{one.measure: one for one in event.others}}
+            self.grown[labels] = len(self.parts)
 
     def _put(self, row: Row) -> None:
         """Replace an open row, or add one."""
@@ -490,6 +511,7 @@ _APPLY: dict[type[Event], Callable[[State, Recorded, Any], None]] = {
     Corrected: State._corrected,
     Undone: State._undone,
     Closed: State._closed,
+    Measured: State._measured,
     Invited: State._invited,
     Revoked: State._revoked,
     Extended: State._extended,

@@ -12,9 +12,11 @@ from unskew.campaigns.ledger.two_people import TwoPeople, two_people
 from unskew.campaigns.ledger.work import Work, work_of
 from unskew.estimation.agreement import label_noise
 from unskew.estimation.aims import UNKNOWN, Aim
+from unskew.estimation.sentences import ahead
 from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
+    from unskew.estimation.ahead import Ahead
     from unskew.estimation.population import PopulationEstimate
 
 
@@ -26,7 +28,8 @@ class Status:
     for somebody, `leased` to somebody, or `expired`, and then go to the next person who asks. `left` more rows may be
     planned. `aim` is what the model is for, and `decision` says from what probability on a row is flagged, if errors
     differ in what they cost or a recall is wanted. `estimates` are the latest, by measure: made when a round closed,
-    before that from the log alone. There are none while no label was drawn at random. `error` is one of them.
+    before that from the log alone. There are none while no label was drawn at random, nor while they are `stale`: the
+    pool was extended, and they have to be made again for all of its rows. `error` is one of them.
     `prospect` is what the next labels were then expected to gain, if that could be said. `sources` says where labels
     came from before the campaign, and `known` is the number of rows of the pool that had one. The pool had `first_rows`
     when the campaign began, and `extensions` say how many rows came later, and after how many rounds. `ended` says
@@ -58,6 +61,7 @@ class Status:
     two_people: TwoPeople = field(default_factory=TwoPeople)
     first_rows: int = 0
     extensions: tuple[tuple[int, int], ...] = ()
+    stale: bool = False
 
     @property
     def error(self) -> "PopulationEstimate | None":
@@ -67,6 +71,8 @@ class Status:
     @property
     def told(self) -> str:
         """How far the model gets, as the end of a sentence about it."""
+        if self.stale:
+            return "not known yet: the pool was extended since it was estimated"
         if self.extensions and not self.estimates:
             return f"{UNKNOWN} since the pool was extended"
         return self.aim.told(self.estimates, self.classes[1])
@@ -101,6 +107,37 @@ class Status:
         return self.pool_rows - self.known - self.spent - self.skipped - self.open
 
     @property
+    def more(self) -> int:
+        """The number of labels that may still be given."""
+        return self.left + self.open
+
+    @property
+    def advice(self) -> str:
+        """Whether to go on, by the stopping rule, the budget and the pool."""
+        gain = self.prospect
+        if self.ended:
+            return f"The campaign has ended with {self.spent} of {self.budget} labels."
+        if not self.more and not self.unasked:
+            return "Every row of the pool was asked for. Stop here, or give the pool new rows."
+        if self.more:
+            if gain is None:
+                return "It is too early to say whether more labels are worth it. Go on."
+            return (
+                "You can stop here: more labels would gain little."
+                if gain.enough
+                else "Go on: more labels are worth it."
+            )
+        if gain is None:
+            return "The budget is spent. It is too early to say whether more labels are worth it: raise it, if you can."
+        if gain.enough:
+            return "The budget is spent, and you can stop here: more labels would gain little."
+        return "The budget is spent, and more labels are worth it: raise it, if you can."
+
+    def ahead(self, found: "Ahead | None") -> str:
+        """What more labels would do to the interval, in sentences."""
+        return ahead(found, self.aim.interval if self.more else "the interval of the error")
+
+    @property
     def exhausted(self) -> str | None:
         """Why no row can be asked for although labels are left in the budget, if that is so."""
         if self.open or self.left or self.spent >= self.budget:
@@ -119,8 +156,7 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
     """The status of a state at a time."""
     settings = settings.with_parts(state.parts)
     expired = sum(row.expired(now) for row in state.open.values())
-    latest: dict[str, PopulationEstimate] = next(reversed(state.estimates.values()), {}) if state.renewed else {}
-    lead = settings.aim.leading(latest)
+    lead = settings.aim.leading(state.latest)
     waiting = sum(row.status == RowStatus.WAITING for row in state.open.values())
     return Status(
         method=settings.method,
@@ -139,7 +175,7 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
         classes=list(settings.classes),
         aim=settings.aim,
         decision=settings.decision(None if lead is None else lead.threshold),
-        estimates=latest,
+        estimates=state.latest,
         prospect=state.prospect,
         annotators=work_of(state, now),
         known=settings.pool_labelled,
@@ -148,6 +184,7 @@ def status_of(state: State, settings: Settings, now: datetime) -> Status:
         two_people=two_people(state),
         first_rows=settings.first_rows,
         extensions=tuple((part.rows, part.after) for part in state.parts),
+        stale=state.stale,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from unskew.campaigns.ledger.opinions import Opinion, votes
@@ -12,6 +13,8 @@ PARTS = 6
 """The most stretches of time for which agreement is given."""
 IN_A_PART = 10
 """The least number of rows in one."""
+MINUTE = len("2026-11-18T15:14")
+"""How much of a time people are shown."""
 
 
 class Stretch(NamedTuple):
@@ -71,11 +74,14 @@ def _agreement(pairs: Sequence[Sequence[Opinion]]) -> Agreement | None:
 
 
 def _stretches(pairs: Sequence[Sequence[Opinion]]) -> list[Stretch]:
-    """The pairs in the order of time, cut into parts of about the same number."""
+    """The pairs in the order of time, cut into parts of about the same number, which begin in different minutes."""
     parts = min(PARTS, len(pairs) // IN_A_PART)
+    cuts = [k * len(pairs) // parts for k in range(parts)]
+    begun = {pairs[cut][1].at[:MINUTE]: cut for cut in reversed(cuts)}  # the first cut of each minute
+    cuts = [*reversed(begun.values()), len(pairs)]
     found = []
-    for k in range(parts):
-        some = pairs[k * len(pairs) // parts : (k + 1) * len(pairs) // parts]
+    for first, end in pairwise(cuts):
+        some = pairs[first:end]
         of_some = _agreement(some)
         if of_some is not None:
             found.append(Stretch(some[0][1].at, some[-1][1].at, of_some))

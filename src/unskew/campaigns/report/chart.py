@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,12 +25,13 @@ VARIABLES = {ACCENT: "accent", OTHER: "other", SOFT: "soft", LINE: "line", EDGE:
 
 
 class ChartPoint(NamedTuple):
-    """An estimate, and the number of labels it rests on."""
+    """An estimate, the number of labels it rests on, and how often the pool had grown by then."""
 
     labels: int
     value: float
     low: float
     high: float
+    grown: int = 0
 
 
 AXES = {"error": "error on everyone, %", "cost": "cost of a row", "recall": "recall, %"}
@@ -45,7 +47,7 @@ def chart(
 ) -> str:
     """The estimates of a measure with their intervals as SVG, for a wide page or for a phone.
 
-    A dotted line marks the value that is `wanted`, if there is one.
+    A dotted line marks the value that is `wanted`, if there is one. Where the pool grew, the line breaks.
 
     >>> chart([ChartPoint(0, 0.33, 0.17, 0.49), ChartPoint(20, 0.2, 0.11, 0.3)], 100).startswith("<svg ")
     True
@@ -53,11 +55,14 @@ def chart(
     unit = 1.0 if measure == "cost" else 100.0
     with _drawn("narrow" if narrow else "wide", narrow) as (axes, picture):
         labels = [point.labels for point in points]
-        value, low, high = unit * np.array([point[1:] for point in points]).T
-        axes.fill_between(labels, low, high, color=ACCENT, alpha=0.14, linewidth=0)
-        axes.vlines(labels, low, high, color=ACCENT, alpha=0.45, linewidth=1.0)
-        axes.plot(labels, value, color=ACCENT, linewidth=2.0, marker="o", markersize=4.5)
-        most = 1.08 * max(high)
+        for _, some in groupby(points, key=lambda point: point.grown):
+            at, value, low, high, _ = np.array(list(some), dtype=np.float64).T * [[1.0], [unit], [unit], [unit], [1.0]]
+            axes.fill_between(at, low, high, color=ACCENT, alpha=0.14, linewidth=0)
+            axes.vlines(at, low, high, color=ACCENT, alpha=0.45, linewidth=1.0)
+            axes.plot(at, value, color=ACCENT, linewidth=2.0, marker="o", markersize=4.5)
+            if at[0] > labels[0]:
+                axes.axvline(at[0], color=SOFT, linewidth=1.0, linestyle=":")
+        most = 1.08 * unit * max(point.high for point in points)
         if wanted is not None:
             axes.axhline(unit * wanted, color=SOFT, linewidth=1.0, linestyle=":")
             most = max(most, 1.08 * unit * wanted)

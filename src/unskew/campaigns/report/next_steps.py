@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from unskew.campaigns.audit.filling import Filled
 from unskew.campaigns.ledger.status import Status
-from unskew.estimation.planning import Ahead
-from unskew.estimation.sentences import ahead, percent
+from unskew.estimation.ahead import Ahead
+from unskew.estimation.sentences import percent
 from unskew.methods.prospect import AHEAD
 
 THIN = 0.5
@@ -38,10 +38,12 @@ def next_steps(name: str, status: Status, to_come: Ahead | None, spots: Sequence
 
 def _labels(name: str, status: Status, to_come: Ahead | None) -> Step:
     """Whether to ask for more labels, and how."""
-    found, label, more = status.prospect, _command("serve", name), status.left + status.open
+    found, label, more = status.prospect, _command("serve", name), status.more
     gain = "What more labels would gain cannot be said yet." if found is None else str(found)
-    told = f"{gain} {ahead(to_come, status.aim.interval if more else 'the interval of the error')}".strip()
+    told = f"{gain} {status.ahead(to_come)}".strip()
     enough = found is not None and found.enough
+    if status.ended:
+        return Step("Stop here, or reopen the campaign", f"{status.advice} {told}", (_command("reopen", name),))
     if more and not status.spent:
         return Step("Label the first rows", f"Nobody has labelled yet. {status.budget} labels may be given.", (label,))
     if more and not enough:
@@ -49,8 +51,8 @@ def _labels(name: str, status: Status, to_come: Ahead | None) -> Step:
     if more:
         return Step(ENOUGH, told, (label,))
     if not status.unasked:
-        every = "Every row of the pool was asked for, so this campaign can get no more labels."
-        return Step("Stop here, or find more rows", f"{every} A new campaign can begin with a larger pool.")
+        extend = _command("extend", name, "--pool", "more.csv")
+        return Step("Stop here, or find more rows", status.advice, (extend,))
     wanted = [plan.labels for plan in to_come.needed if plan.labels] if to_come else []
     if enough:
         commands = [_command("budget", name, str(status.budget + labels)) for labels in wanted[:1]]

@@ -78,14 +78,15 @@ def gather(campaign: Campaign) -> dict[str, Any]:
     leads = aim.measures[0] if now is None else now.measure
     wanted = aim.recall if leads == "recall" else None
     history = {labels: found.get(leads) for labels, found in state.estimates.items()}
-    before = history.get(0)
+    grown = {**state.grown, **({state.spent: len(state.parts)} if now is not None else {})}
+    before = history.get(0) if not grown.get(0) else None  # the first model is about the pool as it was at first
     if now is not None:
         history[state.spent] = now
-    points = [_point(labels, found) for labels, found in sorted(history.items()) if found is not None]
+    points = [_point(labels, found, grown[labels]) for labels, found in sorted(history.items()) if found is not None]
     spots = BlindSpots(campaign.log_frame, campaign.pool_sample, settings).filled(answered)
-    to_come = measuring.ahead(status.left + status.open)
-    grown = bool(state.parts)
-    told = [headline(aim, measures, settings.classes[1], state.spent, state.budget, grown), status.exhausted]
+    to_come = measuring.ahead(status.more)
+    extended = bool(state.parts)
+    told = [headline(aim, measures, settings.classes[1], state.spent, state.budget, extended), status.exhausted]
     return {
         "name": campaign.name,
         "headline": " ".join(filter(None, told)),
@@ -95,10 +96,10 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "meaning": MEANINGS[leads].format(positive=settings.classes[1]),
         "wanted": wanted,
         "left_out": len(history) - len(points),
-        "not_recorded": any(state.estimates.get(0, {}).values()),
+        "not_recorded": not grown.get(0) and any(state.estimates.get(0, {}).values()),
         "beside": [*status.noise, *aim.beside(measures, settings.classes)],
         "caution": now is not None and (now.q0_estimated or now.extended or (now.log and now.log_share == 0.0)),
-        "pool": status.pool if grown else "",
+        "pool": status.pool if extended else "",
         "next_steps": next_steps(campaign.name, status, to_come, spots),
         "before": before and _shown(before),
         "now": now and _shown(now),
@@ -216,8 +217,8 @@ def _thresholds(campaign: Campaign, decided: float) -> list[str]:
     return [threshold_chart(found, decided, narrow=narrow) for narrow in (False, True)]
 
 
-def _point(labels: int, found: PopulationEstimate) -> ChartPoint:
-    return ChartPoint(labels, found.value, found.low, found.high)
+def _point(labels: int, found: PopulationEstimate, grown: int) -> ChartPoint:
+    return ChartPoint(labels, found.value, found.low, found.high, grown)
 
 
 def _shown(found: PopulationEstimate) -> dict[str, str]:

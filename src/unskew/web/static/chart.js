@@ -21,6 +21,16 @@ export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} 
 // A cost has the unit of the costs, whatever that is; everything else is a share.
 export const shown = (value, measure) => measure === "cost" ? value.toLocaleString("en", { maximumSignificantDigits: 3 }) : percent(value);
 
+// Points that are about the same rows: each time the pool grows, a new part of the line begins.
+function parts(points) {
+  const found = [];
+  for (const point of points) {
+    if (point.rows === found.at(-1)?.[0].rows) found.at(-1).push(point);
+    else found.push([point]);
+  }
+  return found;
+}
+
 // `W` is the available width, so that text in the chart is as large as text around it.
 // The axis goes on to the budget, so that one sees how much is still to come.
 export function chart(points, W, name, measure, wanted, budget) {
@@ -45,11 +55,15 @@ export function chart(points, W, name, measure, wanted, budget) {
   svg.append(made("text", { class: "axis", x: (LEFT + W - RIGHT) / 2, y: H - 4, "text-anchor": "middle" }, "labels given"));
 
   const way = (list) => list.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ");
-  const upper = points.map((p) => [x(p.labels), y(p.high)]), lower = points.map((p) => [x(p.labels), y(p.low)]);
-  if (points.length > 1) {
-    svg.append(made("polygon", { class: "band", points: way([...upper, ...lower.reverse()]) }));
-    svg.append(made("polyline", { class: "line", points: way(points.map((p) => [x(p.labels), y(p.value)])) }));
-  } else svg.append(made("line", { class: "whisker", x1: x(end.labels), x2: x(end.labels), y1: y(end.low), y2: y(end.high) }));
+  for (const part of parts(points)) {
+    const one = part[0];
+    if (one !== points[0]) svg.append(made("line", { class: "wanted grown", x1: x(one.labels), x2: x(one.labels), y1: TOP, y2: H - BOTTOM }));
+    if (part.length > 1) {
+      const upper = part.map((p) => [x(p.labels), y(p.high)]), lower = part.map((p) => [x(p.labels), y(p.low)]);
+      svg.append(made("polygon", { class: "band", points: way([...upper, ...lower.reverse()]) }));
+      svg.append(made("polyline", { class: "line", points: way(part.map((p) => [x(p.labels), y(p.value)])) }));
+    } else svg.append(made("line", { class: "whisker", x1: x(one.labels), x2: x(one.labels), y1: y(one.low), y2: y(one.high) }));
+  }
   if (wanted) svg.append(made("line", { class: "wanted", x1: LEFT, x2: W - RIGHT, y1: y(wanted), y2: y(wanted) }));
   const few = points.length <= 60;
   for (const p of few ? points : [end]) {

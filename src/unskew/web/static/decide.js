@@ -8,17 +8,18 @@ const count = (n) => n.toLocaleString("en");
 const points = (share) => (100 * share).toFixed(1);
 
 // What the next labels should do, in one sentence.
-function ahead({ labels, half_width: width, gain }) {
-  if (!labels || (width === null && gain === null)) return "";
+function ahead({ labels, half_width: width, gain, spent }, ended) {
+  if (ended || !labels || (width === null && gain === null)) return "";
   const parts = [];
   if (width !== null) parts.push(`bring the interval to about ±${points(width)} points`);
   if (gain !== null) parts.push(`lower the error by about ${points(gain)} points`);
-  return `The next ${count(labels)} labels should ${parts.join(" and ")}.`;
+  const next = labels === 1 ? "next label" : `next ${count(labels)} labels`;
+  return `${spent ? `If you raise the budget, the ${next}` : `The ${next}`} should ${parts.join(" and ")}.`;
 }
 
 export function advise(s) {
-  $("advice").textContent = s.ended ? "The campaign has ended. No more rows are handed out." : s.advice.words;
-  $("next-labels").textContent = ahead(s.advice) || "\u00a0";
+  $("advice").textContent = s.advice.words;
+  $("next-labels").textContent = ahead(s.advice, s.ended) || "\u00a0";
   const n = s.two_people.conflicts;
   $("to-settle").hidden = !n;
   $("to-settle").firstElementChild.textContent = `People differ on ${n === 1 ? "1 row" : `${count(n)} rows`}: settle ${n === 1 ? "it" : "them"}`;
@@ -34,7 +35,8 @@ function line(name, found) {
   who.dir = "auto";
   who.textContent = name;
   row.append(who);
-  const kappa = found.kappa === null ? "–" : `${found.kappa.toFixed(2)} (${found.kappa_low.toFixed(2)} to ${found.kappa_high.toFixed(2)})`;
+  const signed = (value) => value.toFixed(2).replace("-", "−");
+  const kappa = found.kappa === null ? "–" : `${signed(found.kappa)} (${signed(found.kappa_low)} to ${signed(found.kappa_high)})`;
   const texts = [["Rows", count(found.rows)], ["Same label", `${percent(found.raw, 0)} (${points(found.low)} to ${points(found.high)})`], ["Kappa", kappa]];
   for (const [label, text] of texts) {
     const cell = row.insertCell();

@@ -33,15 +33,17 @@ function tiles(s) {
   $("bar").value = s.spent;
   const skips = s.skipped ? `, ${count(s.skipped)} skipped` : "";
   $("spent-more").textContent = `${count(s.closed)} of ${count(s.rounds)} rounds closed${skips}`;
-  const { name, measure, wanted, points } = s.aim, first = points[0], now = points.at(-1);
+  const { name, measure, wanted, told, alone, rests_on: rests } = s.aim;
+  const points = s.aim.points.filter((p) => p.rows === s.aim.rows), first = points[0], now = points.at(-1); // of the pool as it is
   const say = (value) => shown(value, measure);
   $("aim").textContent = name;
   if (now) big($("error"), say(now.value), `${say(now.low).replace(" %", "")} to ${say(now.high)}`);
   else big($("error"), "–");
   const from = (point) => point.labels ? `after ${count(point.labels)} labels` : "from the log alone";
   const goal = wanted ? `${+(100 * wanted).toFixed(2)} % wanted. ` : "";
-  $("error-more").textContent = !now ? "Available after the first randomly drawn label"
-    : goal + (points.length > 1 ? `${say(first.value)} ${from(first)}` : `Estimated ${from(now)}`);
+  const grown = points.length < s.aim.points.length;
+  $("error-more").textContent = !now ? (grown ? sentence(told) : "Available after the first randomly drawn label")
+    : goal + (alone && (now.labels || rests !== "the log") ? `Rests on ${rests}` : points.length > 1 ? `${say(first.value)} ${from(first)}` : `Estimated ${from(now)}`);
   big($("held"), count(s.held));
   const next = { choosing: "the next rows are being chosen", done: "no row is left to label", others: "these are the last rows" };
   $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more available`;
@@ -60,11 +62,12 @@ function named(row, head) {
   [...head.rows[0].cells].slice(1).forEach((cell, k) => { row.cells[k + 1].dataset.label = cell.textContent; });
 }
 
-function aimed({ points, measure, name, meaning, wanted, left_out: left }, budget) {
+function aimed({ points, rows, measure, name, meaning, wanted, left_out: left }, budget) {
   $("chart-title").textContent = `${name}, by labels given`;
   const old = left ? ` Earlier estimates are not shown (${count(left)}): the ledger has only the error there.` : "";
   const line = wanted ? " The dotted line is what is wanted." : "";
-  $("meaning").textContent = `${meaning}, with a 95 % interval, at the end of each round.${line}${old}`;
+  const grown = points.length && points[0].rows !== rows ? " The pool got new rows meanwhile: each point is about the rows of its time, and the line breaks where they came." : "";
+  $("meaning").textContent = `${meaning}, with a 95 % interval, at the end of each round.${line}${grown}${old}`;
   $("chart-table").hidden = !points.length;
   if (points.length) $("chart").replaceChildren(chart(points, $("chart").clientWidth, name, measure, wanted, budget));
   else {

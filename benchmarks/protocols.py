@@ -19,9 +19,10 @@ from unskew.experiments.paper import paper_auc
 from unskew.experiments.protocols import RELEASED, TEXT
 from unskew.experiments.reproduce import Grid, reproduce
 from unskew.experiments.summary import summarise
-from unskew.methods import IDBAL, DBALw, DBALwm, Passive
+from unskew.methods import IDBAL, DBALw, DBALwm, Passive, StreamMethod
 from unskew.methods.registry import PAPER_METHODS
 from unskew.methods.streams.linear_method import Fit
+from unskew.methods.streams.passive import WholeLog
 from unskew.sampling.policies import POLICIES
 
 
@@ -38,6 +39,13 @@ class ByRows:
         fit = super().from_zero()
         fit.descent.by_weight = False
         return fit
+
+    def at_zero_labels(self) -> StreamMethod:
+        return WholeLogByRows(eta=self.eta, xi0=self.xi0, random_state=self.random_state)
+
+
+class WholeLogByRows(ByRows, WholeLog):
+    pass
 
 
 class PassiveByRows(ByRows, Passive):
@@ -92,28 +100,43 @@ def known_as(name):
     return {"Undebiased": "DBALwm"}.get(name, name.removesuffix("ByRows"))
 
 
-def line(auc):
-    """Cells won and the geometric mean ratio: every pair over all cells, and the last one without Identical too."""
+SCOPES = (*((pair, POLICIES) for pair in PAIRS), (PAIRS[-1], UNEQUAL))
+"""The columns: every pair over all cells, and the last one without Identical too."""
+
+
+def line(records):
+    """Cells won, the geometric mean ratio and its interval, for each column."""
+    entries = []
+    for (a, b), policies in SCOPES:
+        rows = summarise([one for one in records if one["task"]["policy"] in policies]).pairs.iter_rows(named=True)
+        found = {(known_as(row["method"]), known_as(row["against"])): row for row in rows}
+        if (a, b) in found:
+            row = found[a, b]
+            won, mean, low, high = (row[name] for name in ("won", "mean_ratio", "low", "high"))
+        else:  # in tables, methods from outside come last
+            row = found[b, a]
+            won, mean, low, high = row["lost"], 1.0 / row["mean_ratio"], 1.0 / row["high"], 1.0 / row["low"]
+        entries.append(f"{won} of {row['cells']}, {mean:.3f} <br>({low:.3f} to {high:.3f})")
+    return entries
+
+
+def printed():
+    """The same of the paper's tables, which have no intervals."""
+    auc = paper_auc()
     cells = list(dict.fromkeys(key[:2] for key in auc))
     entries = []
-    for (a, b), policies in (*((pair, POLICIES) for pair in PAIRS), (PAIRS[-1], UNEQUAL)):
+    for (a, b), policies in SCOPES:
         ratios = [auc[(*cell, a)] / auc[(*cell, b)] for cell in cells if cell[1] in policies]
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         entries.append(f"{sum(ratio < 1 for ratio in ratios)} of {len(ratios)}, {mean:.3f}")
     return entries
 
 
-def areas(summary):
-    """The AUC by data set, policy and method."""
-    cells = summary.cells.select("dataset", "policy", "method", "auc")
-    return {(dataset, policy, known_as(method)): auc for dataset, policy, method, auc in cells.iter_rows()}
-
-
 def table(entries):
     headings = ["Changed", *(f"{a} / {b}" for a, b in PAIRS), "the last without Identical"]
     rows = [headings, ["---", *("---:" for _ in headings[1:])]]
     rows += [[STEPS[step][0], *found] for step, found in entries.items()]
-    rows.append(["*printed in the paper*", *line(paper_auc())])
+    rows.append(["*printed in the paper*", *printed()])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
@@ -141,7 +164,7 @@ def main(arguments=None):
         failed = [record["failed"] for record in records if "failed" in record]
         assert not failed, failed
         summaries[step] = summarise(records)
-        entries[step] = line(areas(summaries[step]))
+        entries[step] = line(records)
         print(f"{step}: {', '.join(entries[step])}", flush=True)
     for name, text in (("protocols", table(entries)), ("claims", claims([summaries[step] for step in JUDGED]))):
         (options.out / "tables" / f"{name}.md").write_text(text)

@@ -107,7 +107,7 @@ def test_pairing_sees_through_noise_that_methods_share():
     rng = np.random.default_rng(0)
     hard = rng.normal(0.3, 0.05, (24, 1))  # some splits are harder, for all methods alike
     curve = np.array([[0.1, 0.0]])
-    better = hard - 0.005 + rng.normal(0, 0.004, (24, 1))
+    better = hard - 0.008 + rng.normal(0, 0.004, (24, 1))
     summary = summarise([
         record("german", "uniform", "Passive", [0, 10], hard + curve),
         record("german", "uniform", "IDBAL", [0, 10], better + curve),

@@ -25,17 +25,30 @@ def auc(labels: Floats, errors: Floats, budget: float) -> float:
 
 
 def area(labels: Floats, errors: Floats, budget: float, kind: str) -> float:
-    """The area that a protocol compares: `auc` for a "planned" budget, `area_to_budget` for the whole "stream"."""
-    return auc(labels, errors, budget) if kind == "planned" else area_to_budget(labels, errors, budget)
+    """The area that a protocol compares: `auc` for a "planned" budget, `area_to_end` for the whole "stream"."""
+    return auc(labels, errors, budget) if kind == "planned" else float(area_to_end(labels, errors, budget))
 
 
-def printed_sum(labels: Floats, errors: Floats) -> float:
-    """The sum that the text prints as AUC: trapezoids from the first horizon to the last, whatever range they cover.
+def printed_sum(labels: Floats, errors: Floats) -> Floats:
+    """The sum that the text prints as AUC: trapezoids from horizon to horizon, whatever range they cover.
 
-    >>> printed_sum(np.array([10.0, 40.0]), np.array([0.3, 0.1]))
+    It goes in the order of horizons. Where a later horizon buys fewer labels, it goes back, and that part is negative.
+
+    >>> float(printed_sum(np.array([10.0, 40.0]), np.array([0.3, 0.1])))
     6.0
     """
-    return float(np.sum((errors[1:] + errors[:-1]) / 2.0 * np.diff(labels)))
+    total: Floats = np.sum((errors[..., 1:] + errors[..., :-1]) / 2.0 * np.diff(labels), axis=-1)
+    return total
+
+
+def area_to_end(labels: Floats, errors: Floats, n: float) -> Floats:
+    """`printed_sum`, and the error of the last horizon on to n labels: a common range for all methods and settings.
+
+    >>> float(area_to_end(np.array([10.0, 40.0]), np.array([0.3, 0.1]), 50))
+    7.0
+    """
+    total: Floats = printed_sum(labels, errors) + errors[..., -1] * (n - labels[..., -1])
+    return total
 
 
 def area_to_budget(labels: Floats, errors: Floats, budget: float) -> float:
@@ -92,8 +105,11 @@ def labels_to_reach(labels: Floats, errors: Floats, target: float) -> float:
 def bootstrap(runs: Runs, budget: float, draws: NDArray[np.int64], *, kind: str = "planned") -> Floats:
     """The area of the mean curve of each resample; `draws` has one row of repeat numbers per resample.
 
-    Pass the same draws for two methods of a cell to pair them: repeat r is the same split for both.
+    `kind` is as in `area`, or "up to B" for `area_to_budget`. Pass the same draws for two methods of a cell to pair
+    them: repeat r is the same split for both.
     """
     means = runs[draws].mean(axis=1)  # resamples x points x (labels, error)
+    if kind == "stream":
+        return area_to_end(means[..., 0], means[..., 1], budget)
     at_budget, below = _up_to(means[..., 0], means[..., 1], budget)
     return below + at_budget * (budget + 2.0) if kind == "planned" else below

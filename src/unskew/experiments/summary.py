@@ -2,7 +2,8 @@
 
 Intervals are percentiles of a bootstrap over repeats. Repeat r uses the same split for every method and policy of a
 data set. So the methods of one data set are resampled together, and their ratios are paired. Repeats share rows, so
-they are not independent, and the intervals are stretched by what that makes up (`stretch`).
+they are not independent, and the intervals are stretched by what that makes up (`stretch`), and by what few repeats
+make up (`few`).
 """
 
 import json
@@ -50,7 +51,7 @@ RATIOS = {
     "call": TEXT, "area_ratio": REAL, "area_low": REAL, "area_high": REAL, "area_call": TEXT, "paper_ratio": REAL,
 }  # fmt: skip
 PAIRS = {
-    "policy": TEXT, "method": TEXT, "against": TEXT, "cells": COUNT, "won": COUNT,
+    "policy": TEXT, "method": TEXT, "against": TEXT, "cells": COUNT, "won": COUNT, "lost": COUNT,
     "clear_wins": COUNT, "clear_losses": COUNT, "mean_ratio": REAL, "low": REAL, "high": REAL, "area_won": COUNT,
     "area_clear_wins": COUNT, "area_clear_losses": COUNT, "area_mean_ratio": REAL, "area_low": REAL, "area_high": REAL,
     "paper_cells": COUNT, "paper_won": COUNT, "paper_mean_ratio": REAL,
@@ -118,7 +119,7 @@ class Result:
 
     @cached_property
     def area(self) -> float:
-        return area_to_budget(*self.mean, self.budget)
+        return area_to_budget(*self.mean, self.budget) if self.kind == "planned" else self.auc
 
     @cached_property
     def resampled_auc(self) -> Floats:
@@ -126,7 +127,7 @@ class Result:
 
     @cached_property
     def resampled_area(self) -> Floats:
-        return bootstrap(self.runs, self.budget, self._draws(), kind="stream")
+        return bootstrap(self.runs, self.budget, self._draws(), kind="up to B" if self.kind == "planned" else self.kind)
 
     @property
     def stretch(self) -> float:
@@ -134,7 +135,8 @@ class Result:
         return stretch(task["dataset"], Protocol(**task["protocol"]))
 
     def standard_error(self, resampled: Floats) -> float:
-        return self.stretch * float(resampled.std(ddof=1))
+        J = len(self.runs)
+        return self.stretch * math.sqrt(J / (J - 1)) * float(resampled.std(ddof=1))
 
     def auc_over(self, other: "Result") -> tuple[float, Floats]:
         """The ratio of the two AUCs, and of each pair of resamples, stretched."""
@@ -145,11 +147,12 @@ class Result:
         return self._over(self.area, other.area, self.resampled_area / other.resampled_area)
 
     def _over(self, mine: float, others: float, resampled: Floats) -> tuple[float, Floats]:
-        """The stretch is on the scale of logarithms, so that a ratio and its inverse have the same interval."""
+        """Logarithms of ratios are stretched around their mean, so that a ratio and its inverse have one interval."""
         ratio = float(np.divide(mine, others))
-        if not 0.0 < ratio < math.inf:
+        if not (np.all(resampled > 0.0) and np.all(np.isfinite(resampled))):
             return ratio, resampled
-        stretched: Floats = ratio * (resampled / ratio) ** self.stretch
+        logs = np.log(resampled)
+        stretched: Floats = np.exp(logs.mean() + self.stretch * few(len(self.runs)) * (logs - logs.mean()))
         return ratio, stretched
 
     def _draws(self) -> NDArray[np.int64]:
@@ -161,6 +164,22 @@ class Result:
         horizons = self.record["horizons"]
         rows = zip(self.record["labels"], self.record["errors"], strict=True)
         return averaged([list(zip(horizons, labels, errors, strict=True)) for labels, errors in rows])
+
+
+@cache
+def few(J: int) -> float:
+    """How much too narrow percentiles of resamples of only J repeats are.
+
+    Their spread is that of a mean with divisor J, not J - 1, and they know nothing of the uncertainty of that spread,
+    which Student's t with J - 1 degrees of freedom knows.
+
+    >>> round(few(64), 3), round(few(10), 3)
+    (1.028, 1.217)
+    """
+    from scipy.stats import t
+
+    level = INTERVAL[1] / 100.0
+    return math.sqrt(J / (J - 1)) * float(t.ppf(level, J - 1) / t.ppf(level, math.inf))
 
 
 @cache
@@ -319,20 +338,23 @@ def _pair_rows(policy: str, cells: Cells, methods: Sequence[str]) -> list[tuple[
         if not both:
             continue
         auc_row = _over_cells([x.auc_over(y) for x, y in both.values()])
-        area_row = _over_cells([x.area_over(y) for x, y in both.values()])
+        won, _, *area_row = _over_cells([x.area_over(y) for x, y in both.values()])
         paper = [ratio for cell in both if (ratio := _paper_ratio(cell, a, b)) is not None]
         paper_mean = float(np.exp(np.mean(np.log(paper)))) if paper else None
-        rows.append((policy, a, b, len(both), *auc_row, *area_row, len(paper), sum(r < 1.0 for r in paper), paper_mean))
+        rows.append(
+            (policy, a, b, len(both), *auc_row, won, *area_row, len(paper), sum(r < 1.0 for r in paper), paper_mean)
+        )
     return rows
 
 
-def _over_cells(ratios: list[tuple[float, Floats]]) -> tuple[int, int, int, float, float, float]:
-    """Cells won, clearly won and clearly lost; the geometric mean ratio and its interval."""
+def _over_cells(ratios: list[tuple[float, Floats]]) -> tuple[int, int, int, int, float, float, float]:
+    """Cells won, lost, clearly won and clearly lost; the geometric mean ratio and its interval."""
     calls = [_compared(ratio, resampled)[3] for ratio, resampled in ratios]
     mean = float(np.exp(np.mean([np.log(ratio) for ratio, _ in ratios])))
     resampled = np.exp(np.mean([np.log(resampled) for _, resampled in ratios], axis=0))
     low, high = (float(bound) for bound in np.percentile(resampled, INTERVAL))
-    return sum(ratio < 1.0 for ratio, _ in ratios), calls.count("win"), calls.count("loss"), mean, low, high
+    won, lost = sum(ratio < 1.0 for ratio, _ in ratios), sum(ratio > 1.0 for ratio, _ in ratios)
+    return won, lost, calls.count("win"), calls.count("loss"), mean, low, high
 
 
 def _standing_rows(cells: Cells, methods: Sequence[str], frame: pl.DataFrame) -> list[tuple[Any, ...]]:

@@ -19,9 +19,10 @@ NOTES = {
         "with the others of its row but not with the paper's; ratios can."
     ),
     "stream": (
-        "Area under the curve of test error against labels bought, over [0, n] with n the rows of the stream, and flat "
-        "where a method stops buying: less is better, the least of a row is in bold, ± one standard error. The text "
-        "names no range, so an AUC can be compared with the others of its row but not with the paper's; ratios can."
+        "Area under the curve of test error against labels bought, from horizon to horizon, and on to n labels with "
+        "the error of the last horizon, where n is the number of rows of the stream: less is better, the least of a "
+        "row is in bold, ± one standard error. The text names no range, so an AUC can be compared with the others of "
+        "its row but not with the paper's; ratios can."
     ),
 }
 PAIR_NOTE = (
@@ -31,8 +32,8 @@ PAIR_NOTE = (
 CLAIM_NOTE = (
     "What the paper says of its results, in our words. Numbers of cells won and mean ratios are in the order of the "
     "policies Identical, Uniform, Uncertainty, Certainty, as far as the claim speaks of them. A majority is more than "
-    f"half under each of them, close is a mean ratio of at most {CLOSE:g}, and numbers of best cells are alike if they "
-    f"differ by at most {ALIKE}."
+    f"half under each of them, close is a mean ratio of at most {CLOSE:g}, or in a single cell an AUC of at most "
+    f"{CLOSE:g} times the least, and numbers of best cells are alike if they differ by at most {ALIKE}."
 )
 STANDING_NOTE = (
     "How many labels a method needs to reach the error at which Passive ends its whole budget B, as a share of B. The "
@@ -42,8 +43,8 @@ EDGE_NOTE = "The number of cells in which the chosen value is the first or the l
 SUM_NOTE = (
     "The sum that the text prints as AUC has no range of its own: a setting that buys few labels has a small sum. The "
     "table shows which share of the stream the setting with the least sum buys, and the setting chosen above, in the "
-    "median cell. Passive buys every row with every setting, so for Passive the sum has a meaning; it is then divided "
-    "by the AUC that the paper prints, in the median cell."
+    "median cell. Passive buys every row with every setting, so for Passive the sum has a meaning; the last column is "
+    "this sum divided by the AUC that the paper prints: the median over all cells, the least and the greatest."
 )
 PAIR_HEADINGS = (
     "Pair",
@@ -163,7 +164,8 @@ def sum_rows(summary: Summary) -> list[tuple[str, ...]]:
             for cell in cells.iter_rows(named=True)
             if (printed := paper_auc().get((cell["dataset"], cell["policy"], method))) is not None
         ]
-        ratio = f"{np.median(beside):.1f}" if method == "Passive" and beside else "–"
+        shown = method == "Passive" and beside
+        ratio = f"{np.median(beside):.1f} ({min(beside):.1f} to {max(beside):.1f})" if shown else "–"
         rows.append((method, *(f"{100.0 * one:.1f} %" for one in share), ratio))
     return rows
 

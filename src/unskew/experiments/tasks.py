@@ -76,7 +76,7 @@ def run_task(task: Task, source: Source) -> dict[str, Any]:
     means = [mean_points(run) for run in runs if run]
     areas = [area(*mean, task.label_budget, protocol.budget) for mean in means]
     best = int(np.argmin(areas)) if areas else 0
-    sums = [printed_sum(labels[1:], errors[1:]) for labels, errors in means]  # the text has no point at 0 labels
+    sums = [float(printed_sum(labels[1:], errors[1:])) for labels, errors in means]  # the text has no point at 0 labels
     least = int(np.argmin(sums)) if sums else 0
     shown = [
         task.curve(made(kind, tried[best], random, variant=protocol.variant), simulation)

@@ -22,8 +22,8 @@ def rendered(package: str, template: str, facts: dict[str, Any]) -> str:
 def named_cells(table: str) -> Markup:
     """The head and body of a table, with the heading of each cell as its data-label: on a phone, rows become cards.
 
-    >>> print(named_cells('<tr><th scope="col">who</th><th scope="col">labels</th></tr><tr><th>ann</th><td>7</td></tr>'))
-    <tr><th scope="col">who</th><th scope="col">labels</th></tr><tr><th>ann</th><td data-label="labels">7</td></tr>
+    >>> print(named_cells('<tr><th scope="col">who</th><th scope="col">rows</th></tr><tr><th>ann</th><td>7</td></tr>'))
+    <tr><th scope="col">who</th><th scope="col">rows</th></tr><tr><th>ann</th><td data-label="rows">7</td></tr>
     """
     heads = [escape(Markup(head).striptags()) for head in re.findall(r'<th scope="col">(.*?)</th>', table, re.DOTALL)]
 

@@ -75,6 +75,18 @@ class Photographer:
         page.wait_for_timeout(500)
         page.screenshot(path=self.out / f"page-{name}.png", full_page=full)
 
+    def shoot_part(self, page: Page, name: str, first: str, last: str) -> None:
+        """A picture of the part of a page from one element to another, with a margin."""
+        page.set_viewport_size({"width": 1100, "height": 1400})
+        page.wait_for_timeout(500)
+        top, bottom = page.locator(first).bounding_box(), page.locator(last).bounding_box()
+        if top is None or bottom is None:
+            raise LookupError(f"{first} or {last} cannot be seen")
+        x, y, width = top["x"] - 8, top["y"] - 8, top["width"] + 16
+        clip: Any = {"x": x, "y": y, "width": width, "height": bottom["y"] + bottom["height"] + 8 - y}
+        page.screenshot(path=self.out / f"page-{name}.png", clip=clip)
+        page.set_viewport_size(DESKTOP["viewport"])
+
 
 def begin(camera: Photographer, page: Page) -> None:
     """Start the campaign by upload."""
@@ -129,9 +141,19 @@ def live(camera: Photographer, link: str) -> None:
             grace.locator("#answers summary").first.click()
         camera.shoot(grace, path, ready, full=path == "campaign")
     grace.goto(f"{grace.url.rpartition('/')[0]}/progress")
-    grace.get_by_role("button", name="Report").click()
-    grace.wait_for_selector("text=Open the report", timeout=120_000)
+    results = {
+        "Report": "Open the report",
+        "Audit of the log": "Open the audit",
+        "Model and ledger": "Download the model",
+    }
+    for what, made in results.items():
+        grace.get_by_role("button", name=what).click()
+        grace.wait_for_selector(f"text={made}", timeout=120_000)
+    grace.locator("[data-what=predictions] input").set_input_files(POOL)
+    grace.wait_for_selector("text=Download the predictions", timeout=120_000)
+    grace.mouse.move(0, 0)
     camera.shoot(grace, "progress", "#chart svg", full=True)
+    camera.shoot_part(grace, "results", "section.decide", "section:has(> #results)")
     grace.goto(grace.url.rpartition("/c/")[0])
     camera.shoot(grace, "campaigns", "ul.campaigns li")
 

@@ -17,7 +17,7 @@ new PerformanceObserver(list => { for (const entry of list.getEntries()) window.
     .observe({ type: 'layout-shift', buffered: true });
 """
 """A script to run first. `shifted` is then the sum of all layout shifts, 0 if nothing moved."""
-CUT = """() => [...document.querySelectorAll('button, a.button')].filter(one => one.checkVisibility()).flatMap(node => {
+CUT = """[...document.querySelectorAll('button, a.button')].filter(one => one.checkVisibility()).flatMap(node => {
     const box = node.getBoundingClientRect(), all = [node, ...node.querySelectorAll('span')];
     const inside = all.every(one => {
         const { left, right } = one.getBoundingClientRect();
@@ -26,8 +26,20 @@ CUT = """() => [...document.querySelectorAll('button, a.button')].filter(one => 
     });
     const seen = node.closest('.scroll, .classes')?.getBoundingClientRect();
     const whole = box.left >= 0 && box.right <= innerWidth + 1 && (!seen || box.right <= seen.right + 1);
-    return inside && whole ? [] : [node.textContent.trim()];
+    return inside && whole && !broken(node) ? [] : [node.textContent.trim()];
 })"""
+BROKEN = """const broken = (node) => { // whether one of its words goes on in another line; after - and _ it may
+    const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT), word = document.createRange();
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+        for (const { index, 0: { length } } of text.data.matchAll(/[^\\s_-]+/g)) {
+            word.setStart(text, index);
+            word.setEnd(text, index + length);
+            const lines = [...word.getClientRects()].filter(line => line.width).map(line => Math.round(line.top / 4));
+            if (new Set(lines).size > 1) return true;
+        }
+    }
+    return false;
+};"""
 
 
 @cache
@@ -43,6 +55,6 @@ def violations(tab: Tab) -> list[str]:
 
 
 def cut(tab: Tab) -> list[str]:
-    """The texts of buttons that cannot be seen whole, in the window or in the box they scroll in."""
-    found: list[str] = tab.evaluate(CUT)
+    """The texts of buttons that cannot be seen whole, in the window or in the box they scroll in, or word by word."""
+    found: list[str] = tab.evaluate(f"() => {{ {BROKEN} return {CUT}; }}")
     return found

@@ -1,7 +1,11 @@
 """Self-contained HTML pages, from the templates of this package."""
 
 import base64
+import re
+from itertools import count
 from typing import Any
+
+from markupsafe import Markup, escape
 
 
 def rendered(package: str, template: str, facts: dict[str, Any]) -> str:
@@ -11,7 +15,23 @@ def rendered(package: str, template: str, facts: dict[str, Any]) -> str:
     environment = Environment(
         loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["named_cells"] = named_cells
     return environment.get_template(template).render(facts) + "\n"
+
+
+def named_cells(table: str) -> Markup:
+    """The head and body of a table, with the heading of each cell as its data-label: on a phone, rows become cards.
+
+    >>> print(named_cells('<tr><th scope="col">who</th><th scope="col">rows</th></tr><tr><th>ann</th><td>7</td></tr>'))
+    <tr><th scope="col">who</th><th scope="col">rows</th></tr><tr><th>ann</th><td data-label="rows">7</td></tr>
+    """
+    heads = [escape(Markup(head).striptags()) for head in re.findall(r'<th scope="col">(.*?)</th>', table, re.DOTALL)]
+
+    def named(row: re.Match[str]) -> str:
+        column = count(1 if "<th" in row[0] else 0)
+        return re.sub("<td", lambda _: f'<td data-label="{heads[next(column)]}"', row[0])
+
+    return Markup(re.sub("<tr>.*?</tr>", named, table, flags=re.DOTALL))
 
 
 def png_address(content: bytes) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser, Route, expect
@@ -100,6 +101,52 @@ def revoked_later(scene: Scene) -> Tab:
     tab = revoked(scene)
     tab.reload()
     expect(tab.locator("h1")).to_have_text("You are signed out")
+    return tab
+
+
+def used_link(scene: Scene) -> Tab:
+    page = scene.pages["loans"]
+    link = page.link()
+    with httpx.Client(base_url=page.address) as client:
+        client.post("/api/enter", json={"code": link.partition("#")[2]}).raise_for_status()
+    tab = scene.tab(f"/enter#{link.partition('#')[2]}")
+    expect(tab.locator("h1")).to_have_text("This link does not work")
+    expect(tab.locator("#text")).to_contain_text("This link was used already")
+    return tab
+
+
+def restarted(scene: Scene) -> Tab:
+    """The administrator's session ended with the server. The page of it is still open."""
+    page = scene.pages["loans"]
+    admins = page.app.state.access.admins
+    tab = scene.context().new_page()
+    tab.goto(page.link())
+    tab.wait_for_url("**/progress")
+    expect(tab.locator("#fresh")).to_have_text("Live")
+    (session,) = (one["value"] for one in tab.context.cookies() if one.get("name") == admins.cookie)
+    admins.leave(str(session))
+    expect(tab.locator("#fresh")).to_contain_text("Your session ended when the server was restarted")
+    return tab
+
+
+def restarted_later(scene: Scene) -> Tab:
+    tab = restarted(scene)
+    tab.reload()
+    expect(tab.locator("h1")).to_have_text("You are signed out")
+    expect(tab.locator("#text")).to_contain_text("It printed a new link for you")
+    return tab
+
+
+def acting(scene: Scene) -> Tab:
+    page = scene.pages["loans"]
+    tab = scene.context().new_page()
+    tab.goto(page.link())
+    tab.wait_for_url("**/progress")
+    tab.goto(page.link("somebody with a rather long name"))
+    tab.get_by_role("button", name=re.compile("^Go on as ")).click()
+    tab.wait_for_url("**/label")
+    row(tab)
+    expect(tab.get_by_role("button", name="Back to being grace")).to_be_visible()
     return tab
 
 
@@ -268,6 +315,10 @@ STATES: dict[str, list[tuple[str, Reach]]] = {
         ("bad link", bad_link),
         ("another person's link", switch),
         ("revoked, opened again", revoked_later),
+        ("a link that was used", used_link),
+        ("the server was restarted", restarted),
+        ("the server was restarted, opened again", restarted_later),
+        ("as somebody else", acting),
         ("no such page", lambda scene: scene.tab("/foo")),
         ("busy", busy),
     ],

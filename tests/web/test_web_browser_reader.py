@@ -143,7 +143,12 @@ def test_an_administrator_who_labels_as_somebody_else_is_themselves_again(
     expect(grace.locator("#identity")).not_to_contain_text(first)
     settle(grace)
     assert page.campaign.state.rows[first].by == "ada"
-    grace.get_by_role("button", name="Sign out").click()  # ada's link can be opened again, so nobody is asked
+    for name in ("label", "history"):
+        grace.goto(f"{page.address}/{name}")
+        expect(grace.locator("header .who")).to_have_text("Signed in as ada")
+        expect(grace.locator("nav a")).to_have_text(["Label", "History"])
+        expect(grace.get_by_role("button", name="Sign out")).to_have_count(0)
+    grace.get_by_role("button", name="Back to being grace").click()  # ada's link can be opened again: nobody is asked
     grace.wait_for_url("**/progress")
     expect(grace.locator(".who")).to_have_text("Signed in as grace")
     grace.get_by_role("link", name="Label").click()
@@ -161,20 +166,51 @@ def test_the_administrators_own_link_ends_labelling_as_somebody_else(page: Page,
     expect(ada.locator(".who")).to_have_text("Signed in as grace")
 
 
-def test_signing_out_on_the_administrators_page_signs_out_the_administrator(
-    page: Page, visit: Callable[..., Tab]
-) -> None:
+@pytest.mark.parametrize("path", ["progress", "conflicts", "campaign"])
+def test_an_administrators_page_ends_acting_as_somebody_else(page: Page, visit: Callable[..., Tab], path: str) -> None:
     grace = visit(None)
     grace.goto(page.link("ada"))
     grace.get_by_role("button", name="Go on as ada").click()
     grace.wait_for_url("**/label")
-    grace.goto(f"{page.address}/progress")
-    expect(grace.locator(".who")).to_have_text("Signed in as grace")
+    first = row(grace)
+    own = grace.context.new_page()
+    own.goto(f"{page.address}/{path}")
+    expect(own.locator(".who")).to_have_text("Signed in as grace")
+    press(grace, "1")  # the page that was open is still ada's: it labels in nobody's name
+    expect(grace.locator("#message-text")).to_contain_text("Reload the page. Your last answer is kept in this browser")
+    assert page.campaign.refresh().spent == 0
+    own.get_by_role("link", name="Label").click()
+    assert row(own) != first
+    expect(own.locator(".who")).to_have_text("Signed in as grace")
+    grace.goto(page.link("ada"))
+    expect(grace.locator("#text")).to_contain_text("You are signed in as grace")
+
+
+def test_the_first_page_is_that_of_whom_an_administrator_acts_as(page: Page, visit: Callable[..., Tab]) -> None:
+    grace = visit(None)
+    grace.goto(page.link("ada"))
+    grace.get_by_role("button", name="Go on as ada").click()
+    grace.wait_for_url("**/label")
+    grace.goto(page.link("bob"))
+    grace.get_by_role("link", name="Stay signed in as ada").click()
+    grace.wait_for_url("**/label")
+    expect(grace.locator(".who")).to_have_text("Signed in as ada")
+
+
+def test_signing_out_on_the_administrators_page_signs_out_the_administrator(
+    page: Page, visit: Callable[..., Tab]
+) -> None:
+    grace = visit(None)
+    other = grace.context.new_page()
+    other.goto(page.link("ada"))
+    other.get_by_role("button", name="Go on as ada").click()
+    other.wait_for_url("**/label")
     grace.once("dialog", lambda dialog: dialog.accept())
     grace.get_by_role("button", name="Sign out").click()
     grace.wait_for_url("**/label")
     expect(grace.locator(".who")).to_have_text("Signed in as ada")
     expect(grace.locator("nav a")).to_have_text(["Label", "History"])
+    expect(grace.get_by_role("button", name="Sign out")).to_be_visible()
 
 
 def test_shortcut_keys_can_be_turned_off(page: Page, visit: Callable[..., Tab]) -> None:

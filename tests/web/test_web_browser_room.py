@@ -7,11 +7,13 @@ import pytest
 from playwright.sync_api import Browser
 from playwright.sync_api import Page as Tab
 
-from axe import cut
-from web_page import Page, begin, begin_sorting, row, serving
+from axe import SHIFTS, cut
+from web_page import Page, begin, begin_sorting, press, row, serving
 
 SEVEN = ("legitimate", "phishing", "advertisement", "newsletter", "كعك بالعسل", "somebody else's message", "other")
 LONG = ("does not meet the requirements of the programme", "legitimate_interest_was_shown_and_documented")
+THREE = ("spam", "phishing", "other")
+LOW = [(640, 360), (667, 375), (320, 256), (568, 320), (844, 390), (915, 412), (480, 400), (700, 500)]
 SMALL = [(320, 256), (667, 375), (375, 667), (360, 640), (768, 1024), (1280, 800)]
 CONTRAST = """([selector, what]) => {
     const node = document.querySelector(selector);
@@ -41,7 +43,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Page]]
     with contextlib.ExitStack() as stack:
         folder = tmp_path_factory.mktemp("room")
         folders = {"two": begin(folder / "two")}
-        for name, names in (("long", LONG), ("seven", SEVEN), ("forty", forty)):
+        for name, names in (("long", LONG), ("three", THREE), ("seven", SEVEN), ("forty", forty)):
             folders[name] = begin_sorting(folder / name, names)
         yield {name: stack.enter_context(serving(where)) for name, where in folders.items()}
 
@@ -70,13 +72,64 @@ def test_the_bar_leaves_room_for_the_row_in_every_window(pages: dict[str, Page],
             assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, height)
 
 
-@pytest.mark.parametrize("which", ["two", "long", "seven", "forty"])
+SEEN = """() => {
+    const row = document.getElementById('fields').getBoundingClientRect(), bar = document.querySelector('.actions');
+    const stays = getComputedStyle(bar).position === 'sticky';
+    const end = stays ? Math.min(innerHeight, bar.getBoundingClientRect().top) : innerHeight;
+    return [Math.min(row.bottom, end) - row.top, row.height];
+}"""
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["screen", "phone"])
+@pytest.mark.parametrize("which", ["two", "long", "three", "seven", "forty"])
+def test_the_row_is_seen_in_low_windows(pages: dict[str, Page], browser: Browser, which: str, phone: bool) -> None:
+    """Two fifths of the window's height or the whole row, when the page is opened. Nothing moves meanwhile."""
+    how: dict[str, object] = {"is_mobile": True, "has_touch": True} if phone else {}
+    with opened(browser, pages[which], **how) as tab:
+        tab.add_init_script(SHIFTS)
+        row(tab)
+        for width, height in LOW:
+            tab.set_viewport_size({"width": width, "height": height})
+            tab.reload()
+            row(tab)
+            seen, whole = tab.evaluate(SEEN)
+            assert seen >= min(whole, 0.4 * height, 192) - 1, (width, height, seen, whole)
+            assert tab.evaluate("shifted") < 0.02, (width, height)
+            assert cut(tab) == [], (width, height)
+            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, height)
+            lines = tab.locator("header.top").evaluate("node => node.offsetHeight")
+            assert lines <= 56 or height >= 480, "the header is one line"
+
+
+def test_a_notice_hides_neither_who_is_signed_in_nor_answers(pages: dict[str, Page], browser: Browser) -> None:
+    for width, height in (*LOW, (375, 667), (1280, 800)):
+        with opened(browser, pages["two"], viewport={"width": width, "height": height}) as tab:
+            tab.add_init_script(SHIFTS)
+            tab.route("**/api/tell", lambda route: route.abort())
+            tab.reload()
+            row(tab)
+            before = tab.locator("#row").bounding_box()
+            press(tab, "1")
+            tab.get_by_role("alert").wait_for()
+            assert tab.locator("#row").bounding_box() == before, (width, height)
+            assert tab.evaluate("shifted") < 0.02
+            notice, header = tab.locator("#notice").bounding_box(), tab.locator("header.top").bounding_box()
+            assert notice and header and notice["y"] >= header["y"] + header["height"], (width, height)
+            tab.evaluate("document.body.style.minHeight = '3000px'")
+            tab.evaluate("scrollTo(0, 400)")
+            tab.wait_for_function("scrollY > 300")
+            notice = tab.locator("#notice").bounding_box()
+            assert notice and 0 <= notice["y"] < height / 2, "it stays in sight"
+
+
+@pytest.mark.parametrize("which", ["two", "long", "three", "seven", "forty"])
 def test_no_word_on_a_button_is_cut_at_any_width(pages: dict[str, Page], browser: Browser, which: str) -> None:
     with opened(browser, pages[which]) as tab:
         row(tab)
         for width in (*range(320, 800, 20), 641, 769, 1014, 1280, 1920):
             tab.set_viewport_size({"width": width, "height": 700})
             tab.wait_for_function("size => innerWidth === size", arg=width)
+            tab.evaluate("() => new Promise(requestAnimationFrame)")  # by then the page knows its size, too
             assert cut(tab) == [], width
             shortened = "node => getComputedStyle(node).textOverflow === 'ellipsis'"
             assert tab.evaluate(f"[...document.querySelectorAll('*')].filter({shortened}).length") == 0

@@ -104,9 +104,10 @@ async def home(request: Request) -> Response:
     """Redirect to the reader's own page."""
 
     def own(request: Request, access: Access) -> Response | None:
-        if access.from_cookie(request, "admin"):
-            return RedirectResponse(f"{base(request)}/progress", 303)
-        return RedirectResponse(f"{base(request)}/label", 303) if access.labeller(request) else _ended(request, access)
+        person = access.labeller(request)
+        if person is None:
+            return _ended(request, access)
+        return RedirectResponse(f"{base(request)}/{'progress' if person.role == 'admin' else 'label'}", 303)
 
     return await _opened(request, own) or RedirectResponse(f"{base(request)}/enter", 303)
 
@@ -154,13 +155,19 @@ def _administrator(access: Access, request: Request) -> SignedIn | None:
 async def _own_page(
     request: Request, page: str, who: Callable[[Access, Request], SignedIn | None] = _administrator
 ) -> Response:
-    """A page for whoever `who` finds behind the request, by default the administrator alone."""
+    """A page for whoever `who` finds behind the request, by default the administrator alone.
+
+    An administrator who acted as somebody else and opens a page of their own is themselves from then on, everywhere.
+    """
 
     def own(request: Request, access: Access) -> Response | None:
         person = who(access, request)
         if person is None:
             return _ended(request, access)
-        return render(request, f"{page}.html", **_campaign(request, person, page))
+        made = render(request, f"{page}.html", **_campaign(request, person, page))
+        if person != access.labeller(request):
+            access.forget(made, "annotator")
+        return made
 
     return await _opened(request, own) or _closed(request)
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 from playwright.sync_api import Page as Tab
 
-from axe import violations
+from axe import SHIFTS, violations
 from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.audit.log_audit import audit_log
@@ -100,9 +100,13 @@ def test_nobody_is_left_out(made: Callable[[Path], str], browser: Browser, tmp_p
     for scheme in ("light", "dark"):
         for width in WIDTHS:
             tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+            tab.add_init_script(SHIFTS)
             tab.goto(file.as_uri())
             assert violations(tab) == [], f"{scheme}, {width} pixels"
             assert tab.evaluate("document.documentElement.scrollWidth") <= width, f"{scheme}, {width} pixels"
+            aside = "node => node.scrollWidth > node.clientWidth && !node.querySelector('.matrix')"
+            assert tab.evaluate(f"[...document.querySelectorAll('.scroll')].filter({aside}).length") == 0 or width > 375
+            assert tab.evaluate("shifted") < 0.02, f"{scheme}, {width} pixels"
             tab.close()
 
 

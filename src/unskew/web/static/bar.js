@@ -1,12 +1,15 @@
-// The bar of answers: where it stands, and whether its keys are on.
+// The bar of answers: how wide its buttons are, where it stands, and whether its keys are on.
 
 const MOST = 0.4; // of the window's height: a bar that needs more follows the row instead of staying at the bottom
+const LEAST = 0.4, ENOUGH = 192; // of the window's height, or pixels: a bar that leaves the row less follows it too
 const KEY = "unskew shortcuts";
 
 export class Bar {
   constructor(node, box) {
     this.node = node;
     this.box = box; // the checkbox that turns keys on and off
+    this.classes = node.matches(".keys") ? node.querySelector(".classes") : null; // a grid of buttons, unless there are two classes or a list
+    this.row = document.getElementById("row");
     try {
       box.checked = localStorage.getItem(KEY) !== "off";
     } catch { /* no storage: keys are on whenever the page is opened */ }
@@ -21,8 +24,20 @@ export class Bar {
   }
 
   fit() {
+    if (this.classes) this.#widen();
     this.node.classList.remove("flows");
-    this.node.classList.toggle("flows", this.node.offsetHeight > MOST * innerHeight);
+    const height = this.node.offsetHeight;
+    const room = innerHeight - height - (this.row.getBoundingClientRect().top + scrollY); // when scrolled to the top
+    const flows = height > MOST * innerHeight || room < Math.min(LEAST * innerHeight, ENOUGH);
+    this.node.classList.toggle("flows", flows);
+  }
+
+  // Buttons are as wide as the longest word needs, so that none is broken.
+  #widen() {
+    this.classes.classList.add("measured");
+    const widest = Math.max(...[...this.classes.children].map((button) => button.offsetWidth));
+    this.classes.classList.remove("measured");
+    this.classes.style.setProperty("--word", `${widest + 1}px`);
   }
 
   #switched() {

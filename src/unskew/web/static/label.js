@@ -130,6 +130,7 @@ async function ask() {
 
 function show() {
   const row = undoing ? null : rows[0] || null;
+  main.classList.toggle("opening", !row && !closed && stand === "fetching" && !answered.length); // nothing came yet
   $("fields").hidden = !row;
   $("message").hidden = Boolean(row);
   $("note").hidden = !row;

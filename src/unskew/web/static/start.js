@@ -8,7 +8,7 @@ const $ = (id) => document.getElementById(id);
 const main = $("start"), path = `/api/drafts/${main.dataset.draft}`;
 const STEPS = ["tables", "columns", "audit", "begin"];
 const EVERY = 500;
-let draft = null, step = "tables", timer = 0, pending = null;
+let draft = null, step = "tables", timer = 0, pending = null, sending = false;
 
 // The name of a file, at the beginning, stays as it is.
 const sentence = (text) => (/^\S*[./]\S/.test(text) ? text : text && text[0].toUpperCase() + text.slice(1));
@@ -95,9 +95,11 @@ async function poll() {
 // One request that begins work; then its progress is followed.
 async function work(method, where, body) {
   problem("");
+  sending = true;
   try {
-    draft = await call(method, path + where, body);
-    draw();
+    draft = await call(method, path + where, body).finally(() => { sending = false; });
+    if (draft.job?.state === "running") hold(); // what was chosen meanwhile stays
+    else draw();
     if (draft.job?.state === "running") timer = setTimeout(poll, EVERY);
     else if (method === "POST") finished(draft.job); // it was quick
     return true;
@@ -109,7 +111,7 @@ async function work(method, where, body) {
 
 // Something that is changed while the tables are read is looked at afterwards.
 function understand(choices) {
-  const waits = draft.job?.state === "running";
+  const waits = sending || draft.job?.state === "running";
   pending = waits ? choices : null;
   return waits || work("POST", "/understand", choices);
 }

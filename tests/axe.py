@@ -17,6 +17,10 @@ new PerformanceObserver(list => { for (const entry of list.getEntries()) window.
     .observe({ type: 'layout-shift', buffered: true });
 """
 """A script to run first. `shifted` is then the sum of all layout shifts, 0 if nothing moved."""
+FORGET = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {
+    window.shifted = 0;
+    done();
+}, 100))))"""
 CUT = """[...document.querySelectorAll('button, a.button')].filter(one => one.checkVisibility()).flatMap(node => {
     const box = node.getBoundingClientRect(), all = [node, ...node.querySelectorAll('span')];
     const inside = all.every(one => {
@@ -52,6 +56,11 @@ def violations(tab: Tab) -> list[str]:
     tab.evaluate(f"() => {{ if (!window.axe) {{ {_script()} }} }}")  # evaluated, not added: pages allow no such script
     found: list[str] = tab.evaluate(RUN)
     return found
+
+
+def forget_shifts(tab: Tab) -> None:
+    """What was opened took room, as whoever opened it expects: forget that, once the browser has told of it."""
+    tab.evaluate(FORGET)
 
 
 def cut(tab: Tab) -> list[str]:

@@ -79,7 +79,7 @@ def test_the_page_names_them_with_weights_and_intervals(campaign: Campaign) -> N
         assert weight == (f"{one.weight:.2f}" if one.weight else "0")
         assert value == f"{100 * found.value:.1f}\N{NO-BREAK SPACE}%"
         assert interval == f"({100 * found.low:.1f} to {100 * found.high:.1f})"
-        assert f'<td>{value} <span class="whole">{interval}</span></td>' in page
+        assert f'>{value} <span class="whole">{interval}</span></td>' in page
     ((value, _),) = facts["together"]
     assert value == facts["now"]["value"].replace(" ", "\N{NO-BREAK SPACE}")
 
@@ -87,7 +87,7 @@ def test_the_page_names_them_with_weights_and_intervals(campaign: Campaign) -> N
 def test_a_member_without_weight_is_said_to_be_left_out(campaign: Campaign) -> None:
     facts = gather(campaign)
     words, _, cells = facts["alone"][1]
-    left_out = 'Trees</th><td>0, <span class="whole">left out</span></td>'
+    left_out = 'Trees</th><td data-label="weight">0, <span class="whole">left out</span></td>'
     assert left_out in render({**facts, "alone": [facts["alone"][0], (words, "0", cells)]})
     assert left_out not in render(facts)
 

@@ -1,6 +1,7 @@
 """Commands on a pool of many files, and predictions from file to file."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_a_campaign_on_many_files(bank: Path, begun: Path, tmp_path: Path, capsy
     assert "% of all rows are like this: region = north" in out(capsys, "error", "bank", "--where", "region = north")
     assert "an estimate needs 200. Use a wider rule." in refused(capsys, "error", "bank", "--where", "x0 > 3.2")
     assert "from 40 labels of 40." in out(capsys, "report", "bank")
-    assert "<td>about 3" in Path("bank/report.html").read_text()
+    assert re.search("<td[^>]*>about 3", Path("bank/report.html").read_text())
 
 
 def test_a_small_pool_is_copied_and_start_says_nothing_else(

@@ -20,7 +20,7 @@ from playwright.sync_api import Page as Tab
 from starlette.types import Message, Receive, Send
 from starlette.types import Scope as Request
 
-from axe import SHIFTS, cut, violations
+from axe import SHIFTS, cut, forget_shifts, violations
 from unskew.campaigns import Campaign
 from unskew.web import turns
 from web_page import Page, application, listening, occupied, press, row, wait_for
@@ -166,7 +166,7 @@ def invited(scene: Scene) -> Tab:
     tab.get_by_role("button", name="Make a link").click()
     expect(tab.locator("#invited")).to_be_visible()
     expect(tab.get_by_role("button", name=f"Revoke the link of {name}", exact=True)).to_be_visible()
-    tab.evaluate("() => { shifted = 0; }")  # whoever asks for a line more expects one
+    forget_shifts(tab)  # whoever asks for a line more expects one
     return tab
 
 
@@ -210,7 +210,7 @@ def guided(scene: Scene) -> Tab:
     if not tab.locator("#guide").evaluate("node => node.open"):
         tab.locator("#guide summary").click()
     expect(tab.get_by_text("A part of it is still owed.")).to_be_visible()
-    tab.evaluate("() => { shifted = 0; }")  # what is opened takes room
+    forget_shifts(tab)  # what is opened takes room
     return tab
 
 
@@ -220,7 +220,7 @@ def _open(tab: Tab, what: str) -> None:
     line = tab.locator("#answers details").filter(has_text=what).first
     line.locator("summary").click()
     expect(line.get_by_label("Change the answer to")).to_be_visible()
-    tab.evaluate("() => { shifted = 0; }")
+    forget_shifts(tab)
 
 
 def own_history(scene: Scene) -> Tab:

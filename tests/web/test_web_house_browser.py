@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
-from axe import SHIFTS, cut, violations
+from axe import SHIFTS, cut, forget_shifts, violations
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL
 from web_house import House, serving_house
@@ -56,7 +56,7 @@ def look(tab: Tab) -> None:
             assert cut(tab) == []
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
     tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    tab.evaluate("() => { shifted = 0; }")  # another size moves everything
+    forget_shifts(tab)  # another size moves everything
 
 
 def upload(tab: Tab, role: str, path: Path) -> None:
@@ -85,7 +85,7 @@ def test_from_two_files_to_the_first_label(house: House, tab: Tab, browser: Brow
     expect(problem).to_contain_text("The column “region” cannot be read like this")
     expect(tab.locator("td .problem")).to_contain_text("log.csv line 2: column 'region' must hold numbers")
     expect(tab.locator("#columns [data-next]")).to_be_disabled()
-    tab.evaluate("() => { shifted = 0; }")  # the two problems take room
+    forget_shifts(tab)  # the two problems take room
     look(tab)
     tab.get_by_label("Type of region").select_option("category")
     expect(problem).to_be_hidden()
@@ -99,7 +99,7 @@ def test_from_two_files_to_the_first_label(house: House, tab: Tab, browser: Brow
     }""")
     expect(tab.get_by_text("Not learned from: by the type given.")).to_be_visible()
     assert tab.input_value("#positive") == "no"
-    tab.evaluate("() => { shifted = 0; }")  # what is said of a column takes room
+    forget_shifts(tab)  # what is said of a column takes room
 
     tab.locator("#columns [data-next]").click()
     expect(tab.frame_locator("#audit-page").locator("h1")).to_contain_text("log.csv")

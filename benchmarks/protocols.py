@@ -14,7 +14,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from unskew.experiments.claims import verdicts
+from unskew.experiments.claims import UNEQUAL, verdicts
 from unskew.experiments.paper import paper_auc
 from unskew.experiments.protocols import RELEASED, TEXT
 from unskew.experiments.reproduce import Grid, reproduce
@@ -87,7 +87,6 @@ JUDGED = {"released": "Here, released", "text": "Here, text", "wide": "Released,
 """The runs by which claims are judged."""
 
 PAIRS = (("IDBAL", "Passive"), ("IDBAL", "DBALw"), ("DBALwm", "DBALw"), ("IDBAL", "DBALwm"))
-UNEQUAL = POLICIES[1:]
 
 
 def grid_of(step):

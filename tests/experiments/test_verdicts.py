@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from test_summary import record
+from test_summary import failed, record
 
 from unskew.experiments.claims import CLAIMS, verdicts
 from unskew.experiments.paper import paper_auc
@@ -52,4 +52,15 @@ def test_close_is_not_better():
 def test_claims_about_what_was_not_run_are_left_out():
     whole = printed()
     assert claim_rows(replace(whole, policies=whole.policies[1:]))[0][0].startswith("IDBAL is better than DBALwm")
-    assert claim_rows(replace(whole, methods=("Passive", "DBALw"))) == []
+    two = [record(*cell, [0, 100], [0.1, 0.1], budget=100) for cell in paper_auc() if cell[2] in ("Passive", "DBALw")]
+    assert claim_rows(summarise(two)) == []
+
+
+def test_other_methods_are_no_rivals_and_claims_about_failed_cells_are_left_out():
+    records = [record(*cell, [0, 100], [auc / 202] * 2, budget=100) for cell, auc in paper_auc().items()]
+    outside = [record(*cell[:2], "Unskew", [0, 100], [0.0, 0.0], budget=100) for cell in paper_auc() if "IDBAL" in cell]
+    assert verdicts(summarise([*records, *outside])) == verdicts(summarise(records))
+    broken = ("german", "identical", "DBALw")
+    kept = [one for one in records if tuple(one["task"].values())[:3] != broken]
+    left = [one.said for one in verdicts(summarise([*kept, failed(*broken)]))]
+    assert len(left) == 2 and left[0].startswith("IDBAL is better than DBALwm") and left[1].startswith("debiasing")

@@ -6,6 +6,7 @@ import polars as pl
 
 from unskew.experiments.paper import paper_auc
 from unskew.experiments.summary import Summary
+from unskew.methods.registry import PAPER_METHODS
 from unskew.sampling.policies import POLICIES
 
 CLOSE = 1.02
@@ -76,14 +77,21 @@ class Verdict:
 
 
 def verdicts(summary: Summary) -> list[Verdict]:
-    """The verdict on every claim whose policies and methods were all run."""
+    """The verdict on every claim for which all cells have results."""
     return [
         Verdict(claim.said, *_judged(claim, summary, printed=True), *_judged(claim, summary, printed=False))
         for claim in CLAIMS
-        if set(claim.policies) <= set(summary.policies)
-        and {name for pair in claim.pairs for name in pair} <= set(summary.methods)
-        and not any(_row(summary, policy, pair) is None for policy in claim.policies for pair in claim.pairs)
+        if all(policy in summary.policies and _complete(claim, summary, policy) for policy in claim.policies)
     ]
+
+
+def _complete(claim: Claim, summary: Summary, policy: str) -> bool:
+    """Whether all data sets have the claim's methods: all four of the paper where it speaks of the best."""
+    wanted = len(summary.datasets)
+    if claim.rule in ("near", "alike"):
+        return len(_areas(summary, policy, printed=False)) == wanted
+    rows = [_row(summary, policy, pair) for pair in claim.pairs]
+    return all(row is not None and row["cells"] == wanted for row in rows)
 
 
 def _judged(claim: Claim, summary: Summary, *, printed: bool) -> tuple[str, bool]:
@@ -121,20 +129,21 @@ def _row(summary: Summary, policy: str, pair: Pair) -> dict[str, float] | None:
 
 
 def _best(summary: Summary, policy: str, method: str, *, printed: bool) -> int:
-    """The number of data sets on which a method has the least AUC of all that were run, alone or with others."""
+    """The number of data sets on which a method has the least AUC of the paper's four, alone or with others."""
     return sum(auc[method] == min(auc.values()) for auc in _areas(summary, policy, printed=printed))
 
 
 def _near(summary: Summary, policy: str, method: str, *, printed: bool) -> int:
-    """The number of data sets on which a method's AUC is close to the least of all."""
+    """The number of data sets on which a method's AUC is close to the least of the paper's four."""
     return sum(auc[method] <= CLOSE * min(auc.values()) for auc in _areas(summary, policy, printed=printed))
 
 
 def _areas(summary: Summary, policy: str, *, printed: bool) -> list[dict[str, float]]:
-    """The AUC of each method, for each data set."""
+    """The AUC of each of the paper's methods, for each data set that has a result of all four."""
     found = []
     for dataset in summary.datasets:
         cells = summary.cells.filter(pl.col("policy") == policy, pl.col("dataset") == dataset)
-        mine = dict(cells.select("method", "auc").iter_rows())
-        found.append({name: paper_auc()[dataset, policy, name] for name in mine} if printed else mine)
+        mine = {name: auc for name, auc in cells.select("method", "auc").iter_rows() if name in PAPER_METHODS}
+        if len(mine) == len(PAPER_METHODS):
+            found.append({name: paper_auc()[dataset, policy, name] for name in mine} if printed else mine)
     return found

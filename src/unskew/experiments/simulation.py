@@ -82,10 +82,9 @@ def curve(
     """(horizon, labels bought, test error) at every horizon, from 0 on.
 
     A method that needs to know n is run again for each n = 10, 20, 40, ..., up to the whole stream, or from another
-    `first_horizon` on. Other methods run
-    once and are measured after every batch. Both stop after the first point with more than 2 * label_budget labels.
-    The point at 0 is the model of the whole log. A method that works on a pool gets the stream as its pool and spends
-    label_budget on it.
+    `first_horizon` on. Other methods run once and are measured after every batch. Both stop after the first point with
+    more than 2 * label_budget labels. The point at 0 is the model of the whole log. A method that works on a pool gets
+    the stream as its pool and spends label_budget on it.
     """
     if isinstance(method, PoolMethod):
         return _pool_curve(method, simulation, label_budget)

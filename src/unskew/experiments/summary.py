@@ -2,8 +2,8 @@
 
 Intervals are percentiles of a bootstrap over repeats. Repeat r uses the same split for every method and policy of a
 data set. So the methods of one data set are resampled together, and their ratios are paired. Repeats share rows, so
-they are not independent, and the intervals are stretched by what that makes up (`stretch`), and by what few repeats
-make up (`few`).
+they are not independent. The intervals are widened to account for that (`stretch`), and for the small number of repeats
+(`few_repeats`).
 """
 
 import json
@@ -68,7 +68,7 @@ class Summary:
     """Frames in the paper's order of data sets, policies and methods. Methods from outside have their class names."""
 
     run: Record
-    """What all results share: protocol, tune_repeats, repeats, seed, grid."""
+    """What all results share: the seed, and of the protocol the name, grid, budget and repeats."""
     datasets: tuple[str, ...]
     policies: tuple[str, ...]
     methods: tuple[str, ...]
@@ -152,7 +152,7 @@ class Result:
         if not (np.all(resampled > 0.0) and np.all(np.isfinite(resampled))):
             return ratio, resampled
         logs = np.log(resampled)
-        stretched: Floats = np.exp(logs.mean() + self.stretch * few(len(self.runs)) * (logs - logs.mean()))
+        stretched: Floats = np.exp(logs.mean() + self.stretch * few_repeats(len(self.runs)) * (logs - logs.mean()))
         return ratio, stretched
 
     def _draws(self) -> NDArray[np.int64]:
@@ -167,13 +167,13 @@ class Result:
 
 
 @cache
-def few(J: int) -> float:
+def few_repeats(J: int) -> float:
     """How much too narrow percentiles of resamples of only J repeats are.
 
     Their spread is that of a mean with divisor J, not J - 1, and they know nothing of the uncertainty of that spread,
     which Student's t with J - 1 degrees of freedom knows.
 
-    >>> round(few(64), 3), round(few(10), 3)
+    >>> round(few_repeats(64), 3), round(few_repeats(10), 3)
     (1.028, 1.217)
     """
     from scipy.stats import t

@@ -246,7 +246,7 @@ class State:
         return {} if labels is None or self.grown[labels] < len(self.parts) else self.estimates[labels]
 
     def rows_then(self, labels: int, first: int) -> int:
-        """The number of rows of the pool that the estimate from so many labels is about; it had `first` at first."""
+        """The number of rows that the estimate from this number of labels is about; the pool had `first` at first."""
         return first + sum(part.rows for part in self.parts[: self.grown[labels]])
 
     @property

@@ -48,11 +48,13 @@ class Grid:
             ("seed", self.seed, 0),
         ):
             if number < least:
-                raise InputError(f"{what} must be at least {least}; got {number}. The full run has 16, 64 and seed 0.")
+                raise InputError(
+                    f"{what} must be at least {least}; got {number}. The released protocol has 16, 64 and seed 0."
+                )
         if not self.protocol.fresh and self.protocol.tune_repeats != self.protocol.repeats:
             raise InputError(
-                f"without fresh repeats, tune_repeats and repeats are the same ones; got {self.protocol.tune_repeats} "
-                f"and {self.protocol.repeats}. Make them equal."
+                f"protocol {self.protocol.name!r} reports on the repeats that it tunes on, so both numbers must be equal; "
+                f"got {self.protocol.tune_repeats} to tune and {self.protocol.repeats} to report. Give only one of them."
             )
 
     def __len__(self) -> int:

@@ -249,7 +249,10 @@ def test_a_method_from_outside_runs_and_its_source_is_part_of_its_name(tmp_path,
         ({"methods": ("pathlib:Path",)}, "must be a subclass of StreamMethod or PoolMethod; got"),
         ({"protocol": replace(FAST, tune_repeats=0)}, "tune_repeats must be at least 1; got 0."),
         ({"protocol": replace(FAST, repeats=1)}, "repeats must be at least 2; got 1."),
-        ({"protocol": replace(FAST, fresh=False)}, "are the same ones; got 1 and 2. Make them equal."),
+        (
+            {"protocol": replace(FAST, fresh=False)},
+            "must be equal; got 1 to tune and 2 to report. Give only one of them.",
+        ),
     ],
 )
 def test_what_a_grid_refuses(change, said):

@@ -51,10 +51,11 @@ class Grid:
                 raise InputError(
                     f"{what} must be at least {least}; got {number}. The released protocol has 16, 64 and seed 0."
                 )
-        if not self.protocol.fresh and self.protocol.tune_repeats != self.protocol.repeats:
+        tuned, shown = self.protocol.tune_repeats, self.protocol.repeats
+        if not self.protocol.fresh and tuned != shown:
             raise InputError(
-                f"protocol {self.protocol.name!r} reports on the repeats that it tunes on, so both numbers must be equal; "
-                f"got {self.protocol.tune_repeats} to tune and {self.protocol.repeats} to report. Give only one of them."
+                f"protocol {self.protocol.name!r} reports on the repeats that it tunes on, so both numbers must be "
+                f"equal; got {tuned} to tune and {shown} to report. Give only one of them."
             )
 
     def __len__(self) -> int:

@@ -88,7 +88,7 @@ def test_the_command(tmp_path, capsys):
         (("--protocol", "texts"), "unknown protocol 'texts'"),
         (
             ("--protocol", "text", "--repeats", "3", "--tune-repeats", "2"),
-            "are the same ones; got 2 and 3. Make them equal.",
+            "must be equal; got 2 to tune and 3 to report.",
         ),
     ):
         assert cli.main([*tiny, *args, "--out", str(tmp_path / "no")]) == 2

@@ -31,6 +31,10 @@ class StoreError(UnskewError):
     """A file or database that holds a campaign cannot be read or written. Its earlier content is unchanged."""
 
 
+class NotAgreed(StoreError):
+    """A campaign's folder names an address that this user did not agree to connect to."""
+
+
 class LedgerBusy(StoreError):
     """Somebody else was writing to the ledger for longer than one waits. Nothing was changed; try again."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from faults.flips import Damaged
 from faults.fuzz import Fuzzed
 from faults.kills import Killed
+from faults.reach import Reached
 from faults.soak import Soaked
 
 
@@ -21,17 +22,24 @@ class Figures:
     flips: Damaged = field(default_factory=Damaged)
     fuzz: Fuzzed = field(default_factory=Fuzzed)
     soak: Soaked = field(default_factory=Soaked)
+    reach: Reached = field(default_factory=Reached)
     minutes: float = 0.0
 
     @property
     def faults(self) -> list[str]:
-        parts = {"kills": self.kills, "files": self.flips, "inputs": self.fuzz, "soak": self.soak}
+        parts = {
+            "kills": self.kills,
+            "files": self.flips,
+            "inputs": self.fuzz,
+            "soak": self.soak,
+            "reach": self.reach,
+        }
         return [f"{name}: {fault}" for name, part in parts.items() for fault in part.faults]
 
     def markdown(self) -> str:
         """All tables, in the order in which the parts were run."""
         ran = [(self._kills, self.kills.kills), (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
-               (self._soak, self.soak.answers)]  # fmt: skip
+               (self._soak, self.soak.answers), (self._reach, self.reach.verdicts)]  # fmt: skip
         tables = [f"`{self.command}`", self._summary(), *(table() for table, figures in ran if figures)]
         cores = len(os.sched_getaffinity(0))
         machine = f"{self.minutes:.0f} minutes on {cores} cores, Python {platform.python_version()}."
@@ -67,6 +75,9 @@ class Figures:
 
     def _fuzz(self) -> str:
         return _verdicts("odd inputs for", self.fuzz.verdicts, "accepted")
+
+    def _reach(self) -> str:
+        return _verdicts("folders that name something elsewhere", self.reach.verdicts, "harmless")
 
     def _soak(self) -> str:
         soak = self.soak

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from unskew import __version__
 from unskew.campaigns import Campaign, Rejected
-from unskew.errors import InputError, LedgerBusy, StoreError
+from unskew.errors import InputError, LedgerBusy, NotAgreed, StoreError
 from unskew.web import api, conduct_api, pages, results_api, uploads
 from unskew.web.access import Access, Admins
 from unskew.web.desk import Desk
@@ -118,6 +118,9 @@ def say_refusals(app: FastAPI) -> None:
     @app.exception_handler(StoreError)
     async def unreachable(request: Request, error: StoreError) -> Response:
         _log.warning("%s", error)  # only here: it names the database, and anybody may be asking
+        if isinstance(error, NotAgreed):
+            why = "nobody agreed to connect to the campaign's pool. Tell the person who runs it."
+            return said(403, why)
         if isinstance(error, LedgerBusy):
             return unavailable(request, str(busy().detail), later())
         return unavailable(request, "the ledger cannot be reached. Nothing was changed; try again.", later())

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from unskew.campaigns import Campaign
 from unskew.campaigns.folder import Folder
-from unskew.errors import UnskewError
+from unskew.errors import NotAgreed, UnskewError
 from unskew.estimation.aims import NAMES
 from unskew.web import pages
 from unskew.web.access import Access, Admins
@@ -143,9 +143,11 @@ class Rooms:
         else:
             try:
                 page = await self._page(name)
-            except UnskewError:
+            except UnskewError as error:
+                status = 403 if isinstance(error, NotAgreed) else 503  # nothing is broken
                 text = "This campaign cannot be opened at the moment. Tell the person who runs it."
-                answer = pages.render(request, "enter.html", status=503, title="Not available", text=text)
+                said = {"title": "Not available", "text": text}
+                answer = pages.render(request, "enter.html", status=status, **said)
             else:
                 if page is not None:
                     await page({**scope, "root_path": f"{scope['root_path']}/{name}"}, receive, send)

@@ -69,6 +69,24 @@ def shown(url: URL) -> str:
     return f"postgresql://{url.username or ''}{'@' if url.username else ''}{url.host or ''}{port}/{url.database or ''}"
 
 
+def place(url: str) -> str:
+    """The address of a server as a user agrees to it: all of it but passwords.
+
+    >>> place("postgresql://ann:secret@db:5432/bank?sslpassword=secret&host=other")
+    'postgresql://ann@db:5432/bank?host=other'
+    """
+    found = address(url)
+    query = {name: value for name, value in found.query.items() if not _secret(name)}
+    host, port, database = found.host, found.port, found.database
+    bare = URL.create("postgresql", found.username, None, host, port, database, query)
+    return bare.render_as_string(hide_password=False).replace(",", "%2C").replace(" ", "%20")
+
+
+def _secret(name: str) -> bool:
+    """Whether an option of an address may be a password. The name of a file of passwords is not."""
+    return "pass" in name.lower() and name.lower() != "passfile"
+
+
 def _foreign(url: str | URL) -> InputError:
     """What is no address is not shown but for its beginning: any part of it may be a password."""
     kind = re.match(r"[A-Za-z][\w+]*(?=:)", str(url))

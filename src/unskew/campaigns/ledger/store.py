@@ -13,10 +13,11 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from unskew.campaigns.consent import check_reach
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger import chain
 from unskew.campaigns.ledger.chain import RESTORE, Link
-from unskew.campaigns.ledger.engines import address, busy, engine, serialised, server, shown
+from unskew.campaigns.ledger.engines import address, busy, engine, place, serialised, server, shown
 from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate, missing
 from unskew.campaigns.ledger.settings import Settings
@@ -277,12 +278,17 @@ def _read(connection: Connection, campaign: str, after: Recorded | None) -> list
 
 
 def ledger_of(folder: Folder, patience: float | None, now: Callable[[], datetime]) -> tuple[str, Ledger]:
-    """The id of the campaign in a folder, and its ledger: a file in the folder, or the server that the folder names."""
+    """The id of the campaign in a folder, and its ledger: a file there, or the server it names.
+
+    A server is connected to only if this user agreed to it for this campaign: whoever made the
+    folder may have named one that is to get a password.
+    """
     campaign, store = folder.identify()
     if store is None:
         folder.check_ledger()
         return campaign, Ledger(folder.ledger, create=False, read_only=folder.read_only, patience=patience, now=now)
     try:
+        check_reach([place(server(store))], campaign, "the ledger of this campaign")
         return campaign, Ledger(server(store), create=False, patience=patience, now=now)
     except InputError as error:
         raise StoreError(f"{folder.marker} names a store that cannot be used: {error}") from None

@@ -25,7 +25,7 @@ Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 class Wanted(Strict):
     """Which answers to look for. Annotators find their own, whatever `by` says; only administrators can use `doubt`."""
 
-    search: str = Field(default="", max_length=200, description="Words in the row, its id or its comments.")
+    search: str = Field(default="", max_length=200, description="Words in the row as it is shown, or in its comments.")
     by: Name | None = None
     label: str | None = Field(default=None, max_length=1000, description="A class; empty for skips.")
     since: Time | None = None
@@ -59,7 +59,7 @@ class AnswerShown(Said):
     counts: bool = Field(description="Whether this is the label that counts for the row.")
     counted: str | None = Field(description="The label that counts; for annotators, their own.")
     conflict: bool
-    settled: bool
+    settled: bool = Field(description="Whether somebody who knew all opinions decided; for annotators, never.")
     mine: bool = Field(description="Whether the reader may change it without being the administrator.")
     doubt: float | None = Field(description="The chance that the label is wrong, as far as the model can say.")
     comments: list[CommentShown]

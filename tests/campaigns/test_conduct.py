@@ -11,6 +11,7 @@ from faults.replay import replay
 from unskew.campaigns import Campaign, Rejected
 from unskew.campaigns.ledger.opinions import for_two
 from unskew.campaigns.ledger.state import SKIPS
+from unskew.campaigns.tables import id_lengths
 from unskew.errors import InputError
 from web_page import begin
 
@@ -312,3 +313,10 @@ def test_nobody_is_told_what_others_said(loans: Campaign) -> None:
     for name, label, own in (("ada", "no", "yes"), ("bob", "yes", "no")):
         with pytest.raises(Rejected, match=f"already has your other answer, '{own}'. To change it, open History."):
             loans.exchange([(None, ids[0], label)], 1, by=name)
+
+
+def test_a_campaign_with_longer_ids_still_opens(loans: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(id_lengths, "LONGEST_ID", 3)  # as if they had been taken before there was a limit
+    with Campaign.open(loans.folder.path) as again:
+        (row,) = again.ask(1, by="ada")
+        assert len(row.id) > 3 and again.answer(row.id, "yes", by="ada").answered == 1

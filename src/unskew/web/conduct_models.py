@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from unskew.web.models import Name, Shown, Strict, number
+from unskew.web.models import Name, RowId, Shown, Strict, number
 
 PAGE = 50
 """The number of answers in one reply."""
@@ -94,7 +94,7 @@ class Conflicts(BaseModel):
 class Correction(Strict):
     """Another label for a row that was answered; null makes it a skip. Somebody else's answer needs a reason."""
 
-    id: str = Field(min_length=1, max_length=1000)
+    id: RowId
     label: str | None = Field(max_length=1000)
     reason: str = Field(default="", max_length=2000)
 
@@ -110,7 +110,7 @@ class Corrected(BaseModel):
 class NewComment(Strict):
     """Something about a row."""
 
-    id: str = Field(min_length=1, max_length=1000)
+    id: RowId
     text: str = Field(min_length=1, max_length=2000)
 
 

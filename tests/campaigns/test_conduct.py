@@ -11,6 +11,7 @@ from faults.replay import replay
 from unskew.campaigns import Campaign, Rejected
 from unskew.campaigns.ledger.opinions import for_two
 from unskew.campaigns.ledger.state import SKIPS
+from unskew.campaigns.tables import id_lengths
 from unskew.errors import InputError
 from web_page import begin
 
@@ -173,7 +174,7 @@ def test_the_administrator_settles_a_conflict(loans: Campaign) -> None:
     assert row.settled and row.label == "yes", "to agree with the first answer settles it too"
     assert {one.id for one in loans.state.conflicts()} == set(ids[2:])
     assert loans.two_people().all.raw == 0.0, "settling does not change how far people agreed"
-    with pytest.raises(InputError, match="was settled"):
+    with pytest.raises(InputError, match="can no longer be changed"):
         loans.correct(ids[0], "yes", by="ada", own=True)
     assert loans.status().spent == 4
     told, _ = loans.exchange([(None, ids[0], "yes")], 1, by="ada")
@@ -186,7 +187,7 @@ def test_the_administrator_settles_a_conflict(loans: Campaign) -> None:
 def test_opinions_are_corrected_and_taken_back(loans: Campaign) -> None:
     ids = doubled(loans, 3)
     loans.tell({row.id: "no" for row in loans.ask(3, by="bob")}, by="bob")
-    with pytest.raises(InputError, match="somebody else has seen"):
+    with pytest.raises(InputError, match="can no longer be taken back"):
         loans.undo(ids[2], by="ada")
     undone = loans.undo(ids[2], by="bob")
     assert undone is not None and undone.label is None and undone.holder == "bob"
@@ -197,7 +198,7 @@ def test_opinions_are_corrected_and_taken_back(loans: Campaign) -> None:
     assert not loans.row(ids[0]).conflict and loans.row(ids[0]).label == "yes"
     loans.correct(ids[1], "no", by="ada", own=True)
     assert (loans.row(ids[1]).label, loans.row(ids[1]).by) == ("no", "ada") and not loans.row(ids[1]).conflict
-    with pytest.raises(InputError, match="was not answered by you"):
+    with pytest.raises(InputError, match="was never given to you"):
         loans.correct(ids[1], "no", by="eve", own=True)
     assert loans.tell({ids[0]: "yes"}, by="bob").repeated == 1, "the same answer again changes nothing"
 
@@ -309,6 +310,13 @@ def test_nobody_is_told_what_others_said(loans: Campaign) -> None:
         (None, f"row {ids[0]!r} already has your other answer, 'no'. To change it, open History.")
     ]
     loans.correct(ids[0], "yes", by="grace")
-    for name, label in (("ada", "no"), ("bob", "yes")):
-        with pytest.raises(Rejected, match="was settled meanwhile. Go on with the next."):
+    for name, label, own in (("ada", "no", "yes"), ("bob", "yes", "no")):
+        with pytest.raises(Rejected, match=f"already has your other answer, '{own}'. To change it, open History."):
             loans.exchange([(None, ids[0], label)], 1, by=name)
+
+
+def test_a_campaign_with_longer_ids_still_opens(loans: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(id_lengths, "LONGEST_ID", 3)  # as if they had been taken before there was a limit
+    with Campaign.open(loans.folder.path) as again:
+        (row,) = again.ask(1, by="ada")
+        assert len(row.id) > 3 and again.answer(row.id, "yes", by="ada").answered == 1

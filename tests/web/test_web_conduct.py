@@ -34,7 +34,7 @@ def test_people_see_and_change_their_own_answers_alone(page: Page, client: Clien
         "conflict": False,
     }
     refused = ada.post("/api/correct", json={"id": theirs, "label": "yes"})
-    assert refused.status_code == 409 and "not answered by you" in refused.json()["detail"]
+    assert refused.status_code == 409 and "never given to you" in refused.json()["detail"]
     assert page.campaign.row(theirs).label == "no" and page.campaign.row(mine).label == "no"
     everything = grace.get("/api/answers").json()
     assert {one["by"] for one in everything["answers"]} == {"ada", "bob"} == set(everything["people"])

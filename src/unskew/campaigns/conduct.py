@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger.answers import Given, answers_of
+from unskew.campaigns.ledger.answers import Given, answers_of, own_answers
 from unskew.campaigns.ledger.arrangement import Arrangement, checked_changes
 from unskew.campaigns.ledger.chain import Head
 from unskew.campaigns.ledger.events import Arranged, Commented, Corrected, Invited, Paused, Resumed, Revoked
@@ -19,7 +19,7 @@ from unskew.campaigns.ledger.texts import checked_text
 from unskew.campaigns.ledger.two_people import TwoPeople, two_people
 from unskew.campaigns.ledger.work import work_of
 from unskew.campaigns.tables.labels import canonical
-from unskew.campaigns.telling import Label, label_text
+from unskew.campaigns.telling import Label, label_text, never_given
 from unskew.errors import InputError, unknown
 
 COMMENT = 2000
@@ -108,9 +108,7 @@ class Conduct:
 
         An empty `label` finds skips.
         """
-        wanted = label and canonical(label, self.settings.classes)
-        if label and wanted is None:
-            raise unknown("class", label, self.settings.classes)
+        wanted = self._class(label)
         with self._live.lock:
             if by is not None:
                 self._check_known(self.refresh(), by)
@@ -118,8 +116,22 @@ class Conduct:
                 self.refresh(), by=by, label=wanted, since=since, until=until, search=search, ids=ids
             )  # fmt: skip
 
+    def own_answers(
+        self, by: str, *, label: str | None = None, since: datetime | None = None, until: datetime | None = None
+    ) -> list[Given]:
+        """What one person may know of the answers: their own, whatever became of them, and their own comments."""
+        with self._live.lock:
+            return own_answers(self.refresh(), by, label=self._class(label), since=since, until=until)
+
+    def _class(self, label: str | None) -> str | None:
+        """The class that is meant; an empty text, which finds skips, as it is."""
+        meant = label and canonical(label, self.settings.classes)
+        if label and meant is None:
+            raise unknown("class", label, self.settings.classes)
+        return meant
+
     def correct(self, id: str, label: Label, *, by: str, reason: str = "", own: bool = False) -> Row:
-        """Replace what was answered; None makes it a skip. With `own`, only what `by` said, and nobody has settled.
+        """Replace what was answered; None makes it a skip. With `own`, only what `by` said, if it is still open.
 
         Where people differ, somebody else's correction settles the row. Any other answer that is somebody else's needs
         a reason. What they said stays in the ledger. Where the answer is this one already, it stays as it is, and the
@@ -134,11 +146,10 @@ class Conduct:
             )
         reason = _comment("a reason", reason) if reason else ""
         with self._live.writing() as write:
+            if own:
+                _check_own(write.state, by, id)
             row = _row(write.state, id)
             said = row.said(by)
-            if own and (said is None or row.settled):
-                told = "was settled" if said is not None else "was not answered by you"
-                raise InputError(f"row {id!r} {told}, so you cannot change its answer. Ask whoever runs the campaign.")
             if not row.done:
                 raise InputError(f"row {id!r} has no answer to correct. Answer it.")
             mine = said is not None and not row.settled
@@ -156,11 +167,13 @@ class Conduct:
             write.append(Corrected(id, wanted, was=was, reason=reason), by=by)
             return write.state.rows[id]
 
-    def comment(self, id: str, text: str, *, by: str) -> Comment:
-        """Write something about a row that was asked for."""
+    def comment(self, id: str, text: str, *, by: str, own: bool = False) -> Comment:
+        """Write something about a row that was asked for. With `own`, only about one that `by` was given."""
         checked_name(by)
         text = _comment("a comment", text)
         with self._live.writing() as write:
+            if own and not write.state.has_seen(by, id):
+                raise InputError(never_given(id, "Comment only on"))
             _row(write.state, id)
             write.append(Commented(id, text), by=by)
             return write.state.comments[id][-1]
@@ -214,6 +227,20 @@ class Conduct:
             if known:
                 raise unknown("person", name, known)
             raise InputError(f"unknown person {name!r}: nobody was invited yet, and nobody has labelled. Invite them.")
+
+
+def _check_own(state: State, name: str, id: str) -> None:
+    """Refuse to change an answer that is not this person's, or no longer theirs to change.
+
+    Rows that they never had are refused alike, whether or not there is one of that id. Why an answer of theirs is
+    closed is not told: others may have answered, corrected or settled it.
+    """
+    if not state.has_seen(name, id):
+        raise InputError(never_given(id, "Change only your answers to"))
+    if id not in state.answers.get(name, {}):
+        raise InputError(f"row {id!r} has no answer of yours to change. Answer it first.")
+    if state.rows[id].settled or state.rows[id].said(name) is None:
+        raise InputError(f"your answer to row {id!r} can no longer be changed. Ask whoever runs the campaign.")
 
 
 def _row(state: State, id: str) -> Row:

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
+from fastapi.requests import HTTPConnection
 
 from unskew import __version__
 from unskew.web import house_api, house_pages, uploads
@@ -54,7 +55,7 @@ def create_house(folder: Path, *, admins: Admins, limits: Limits) -> FastAPI:
     app.include_router(house_pages.router)
     app.mount(PREFIX, rooms)
 
-    def person(request: Request) -> str | None:
+    def person(request: HTTPConnection) -> str | None:
         return rooms.client(request) or access.client(request)
 
     app.add_middleware(Guard, limits=limits, person=person, uploads=uploads.PATHS)

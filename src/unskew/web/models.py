@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE, checked_name
+from unskew.campaigns.tables.id_lengths import LONGEST_ID
 
 Supply = Literal["rows", "choosing", "others", "done", "ended", "paused", "skips"]
 Name = Annotated[
@@ -21,6 +22,10 @@ Name = Annotated[
         }
     ),
 ]
+
+
+RowId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
+"""The id of a row."""
 
 
 def number(value: Any) -> Any:
@@ -121,7 +126,7 @@ class Hand(BaseModel):
 class Answer(Strict):
     """A label, written as one of the classes; null skips the row."""
 
-    id: str = Field(min_length=1, max_length=1000)
+    id: RowId
     label: str | None = Field(max_length=1000)
 
 
@@ -144,7 +149,7 @@ class Taken(BaseModel):
 class Undo(Strict):
     """Take back your own last answer or skip, if it was to this row. You then hold the row again."""
 
-    id: str = Field(min_length=1, max_length=1000)
+    id: RowId
     ask: Some = 1
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fastapi import FastAPI, HTTPException, Request
+from fastapi.requests import HTTPConnection
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
@@ -124,7 +125,7 @@ class Rooms:
         except HTTPException as error:  # others wait for it
             return CampaignStand(name=name, path=path, problem=str(error.detail))
 
-    def client(self, request: Request) -> str | None:
+    def client(self, request: HTTPConnection) -> str | None:
         """The name behind a request to one of the campaigns, to count requests."""
         name = str(request.scope["path"]).removeprefix(f"{PREFIX}/").partition("/")[0]
         room = self._rooms.get(name)

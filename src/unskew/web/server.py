@@ -103,8 +103,8 @@ def _run(app: FastAPI, listening: socket.socket) -> None:
 def configured(app: FastAPI) -> uvicorn.Config:
     """How the page is served: quietly, and with limits on what strangers can use up."""
     return uvicorn.Config(
-        app, http=Connection, log_level="warning", access_log=False, server_header=False, limit_concurrency=MOST,
-        timeout_graceful_shutdown=5,
+        app, http=Connection, ws="none", log_level="warning", access_log=False, server_header=False,
+        limit_concurrency=MOST, timeout_graceful_shutdown=5,
     )  # fmt: skip
 
 

@@ -211,6 +211,9 @@ class State:
     people: dict[str, Person] = field(default_factory=dict)
     old_tokens: dict[str, str] = field(default_factory=dict)
     """The hashes of tokens that no longer work, and whose they were."""
+    answers: dict[str, dict[str, Opinion]] = field(default_factory=dict)
+    """By person and row, what each of them said last. Only what they do themselves changes it, so it tells nobody what
+    others answered, corrected or settled."""
     done: dict[str, list[str]] = field(default_factory=dict)
     """The ids that each annotator answered or skipped and may still take back, latest last."""
     given: dict[str, set[str]] = field(default_factory=dict)
@@ -280,6 +283,10 @@ class State:
         again = self.again.get(id)
         return again if again is not None and self.rows[id].said(actor) is None else self.rows[id]
 
+    def has_seen(self, actor: str, id: str) -> bool:
+        """Whether the row was ever handed to `actor`, or answered by them."""
+        return id in self.given.get(actor, ()) or id in self.answers.get(actor, {})
+
     def undoable(self, actor: str) -> str | None:
         """The latest answer of `actor` that can be taken back.
 
@@ -339,17 +346,17 @@ class State:
         if row.status == RowStatus.SKIPPED:  # by somebody else
             row = self._reopen(row)
         self.streaks[recorded.actor] = 0
-        self._finish(row, recorded, Opinion(recorded.actor, event.label, recorded.at))
+        self._finish(row, recorded, self._own(recorded, event))
 
     def _skipped(self, recorded: Recorded, event: Skipped) -> None:
         self.streaks[recorded.actor] += 1
-        self._finish(self.rows[event.id], recorded, Opinion(recorded.actor, None, recorded.at))
+        self._finish(self.rows[event.id], recorded, self._own(recorded, event))
 
     def _seconded(self, recorded: Recorded, event: Seconded) -> None:
         row, actor = self.rows[event.id], recorded.actor
         self.streaks[actor] = self.streaks[actor] + 1 if event.label is None else 0
         self.done.setdefault(actor, []).append(row.id)
-        self._opined(row, (*row.opinions, Opinion(actor, event.label, recorded.at)))
+        self._opined(row, (*row.opinions, self._own(recorded, event)))
 
     def _corrected(self, recorded: Recorded, event: Corrected) -> None:
         row, actor = self.rows[event.id], recorded.actor
@@ -357,7 +364,7 @@ class State:
         if event.reason:
             text = f"{event.was or 'skipped'} → {event.label or 'skipped'}: {event.reason}"
             self.comments.setdefault(row.id, []).append(Comment(actor, recorded.at, text))
-        own = Opinion(actor, event.label, recorded.at)
+        own = self._own(recorded, event)
         if row.said(actor) is not None and len(row.opinions) > 1 and not row.settled and event.label is not None:
             self._opined(row, tuple(own if one.by == actor else one for one in row.opinions))
             return
@@ -367,6 +374,7 @@ class State:
     def _undone(self, recorded: Recorded, event: Undone) -> None:
         row, actor = self.rows[event.id], recorded.actor
         own = row.said(actor)
+        self.answers.get(actor, {}).pop(row.id, None)
         self.streaks[actor] -= own is not None and own.label is None and self.streaks[actor] > 0
         if len(row.opinions) < 2 or row.settled:
             row = self._reopen(row)
@@ -414,6 +422,14 @@ class State:
     def _arranged(self, _: Recorded, event: Arranged) -> None:
         self.budget = event.changes.get("budget", self.budget)
         self.arrangement = self.arrangement.changed(event.changes)
+
+    def _own(self, recorded: Recorded, event: Answered | Skipped | Seconded | Corrected) -> Opinion:
+        """What somebody said of a row. It is kept as their last word on it."""
+        label = None if isinstance(event, Skipped) else event.label
+        own = self.answers.setdefault(recorded.actor, {})
+        own.pop(event.id, None)  # so that the latest is the last
+        own[event.id] = Opinion(recorded.actor, label, recorded.at)
+        return own[event.id]
 
     def _release(self, name: str) -> None:
         """Make the rows that somebody holds free for others."""

@@ -17,6 +17,7 @@ from unskew.campaigns.consent import agree_to_reach, check_reach
 from unskew.campaigns.folder import digest
 from unskew.campaigns.tables.encoding import dtype_of
 from unskew.campaigns.tables.files import check_columns, check_pool, plain_frame
+from unskew.campaigns.tables.id_lengths import check_lengths
 from unskew.campaigns.tables.label_columns import Marks
 from unskew.errors import InputError, NotAgreed, StoreError
 from unskew.pools.files import FilePool, PoolFile, check_ids, find_files
@@ -283,7 +284,10 @@ def sample_of(
 def _checked(reader: AsInLog, columns: Sequence[str], stretch: Stretch) -> pl.DataFrame:
     """The first row of a stretch, all of which can be used."""
     try:
-        return reader(stretch.raw(columns), stretch.path, stretch.first)[:1]
+        frame = reader(stretch.raw(columns), stretch.path, stretch.first)
+        if reader.id is not None:
+            check_lengths(frame[reader.id], reader.id, stretch.path, stretch.first)
+        return frame[:1]
     except InputError as error:
         told = str(error)
         raise InputError(told if stretch.path in told else f"{stretch.path}: {told}") from None

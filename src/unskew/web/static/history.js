@@ -61,6 +61,7 @@ function marks(one) {
   if (one.conflict) found.push(["people differ", "warn"]);
   else if (!one.counts) found.push([`${one.counted ?? "skipped"} counts`, ""]);
   if (one.settled) found.push(["settled", "good"]);
+  if (!admin && !one.mine) found.push(["can no longer be changed", ""]);
   if (one.doubt !== null && one.doubt >= 0.5) found.push([`${Math.round(100 * one.doubt)} % likely wrong`, "warn"]);
   if (one.comments.length) found.push([count(one.comments.length, "comment"), ""]);
   return found;

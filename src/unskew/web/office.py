@@ -58,11 +58,11 @@ class Office:
         label = found.label if not own or said is None else said.label
         return Corrected(id=found.id, label=label, conflict=not own and found.conflict)
 
-    def comment(self, id: str, text: str, person: SignedIn) -> CommentShown:
+    def comment(self, id: str, text: str, key: str, person: SignedIn) -> CommentShown:
         """Keep a comment on a row: for annotators, on one they were given."""
         if person.role != "admin" and id not in self.campaign.state.given.get(person.name, ()):
             raise InputError(f"row {id!r} was never given to you, so you cannot comment on it.")
-        return _shown(self.campaign.comment(id, text, by=person.name))
+        return _shown(self.campaign.comment(id, text, by=person.name, key=key))
 
     def conflicts(self) -> Conflicts:
         """The rows on which people differ, oldest first."""
@@ -124,4 +124,4 @@ def _comments(comments: Sequence[Comment], only_by: str | None) -> list[CommentS
 
 
 def _shown(comment: Comment) -> CommentShown:
-    return CommentShown(**comment._asdict())
+    return CommentShown(**comment.as_dict())

@@ -269,7 +269,7 @@ class Ledger:
             if committing and error.connection_invalidated:
                 raise LedgerUnsure(
                     f"the ledger {self._shown}: the connection broke before the server said that it wrote, so it is "
-                    "not known whether it did. Do the same again: what is there already is not taken twice."
+                    "not known whether it did. Do the same again: an answer that is there is not taken twice."
                 ) from error
             raise
         if writing:

@@ -32,6 +32,21 @@ export async function call(method, path, body) {
 // The server was reached, but has too much to do at the moment.
 export const busy = (error) => error.status === 503 || error.status === 429;
 
+// What a text that is sent is called: the same if it is sent again, so that the server keeps it once.
+export class Keys {
+  of(about) {
+    if (about !== this.about) {
+      this.about = about;
+      this.key = [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
+    }
+    return this.key;
+  }
+
+  done() {
+    this.about = null;
+  }
+}
+
 // Why nothing can be done at the moment, in words that fit whoever reads the page.
 export const trouble = (error) => (error.lasting ? sentence(error.message) : busy(error) ? "The server is busy." : "No connection.");
 

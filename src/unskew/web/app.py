@@ -85,6 +85,8 @@ def opened(dir: Path) -> Campaign:
     campaign = Campaign.open(dir, patience=LEDGER)
     if campaign.ledger.read_only:
         campaign.close()
+        if campaign.ledger.full:
+            campaign.ledger.check_writable()
         raise StoreError(f"you may only read {dir}, and the page writes answers there. Ask its owner for more.")
     return campaign
 

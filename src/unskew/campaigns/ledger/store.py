@@ -129,7 +129,9 @@ class Ledger:
     ) -> None:
         self.read_only, self._clock, self._process = read_only, now, os.getpid()
         self._url, self._patience = address(url), PATIENCE if patience is None else patience
-        self._shown, self._reopening, self._full = shown(self._url), Lock(), False
+        self._shown, self._reopening = shown(self._url), Lock()
+        self.full = False
+        """Whether it can only be read because its disk is full."""
         self.wrote = False
         """Whether something was written through this object."""
         try:
@@ -137,7 +139,7 @@ class Ledger:
         except StoreError as error:
             if create or self._place is None or not full(getattr(error.__cause__, "orig", None)):
                 raise
-            self.read_only = self._full = True  # what is there can be read all the same
+            self.read_only = self.full = True  # what is there can be read all the same
             self._connect(create=False)
 
     def _connect(self, *, create: bool) -> None:
@@ -202,7 +204,7 @@ class Ledger:
 
     def check_writable(self) -> None:
         """Refuse a ledger that may only be read."""
-        if self._full:
+        if self.full:
             raise StoreError(f"the disk with the ledger {self._shown} is full. Make room on it and try again.")
         if self.read_only:
             raise StoreError(f"you may only read the ledger {self._shown}. Copy the folder, or ask its owner for more.")

@@ -5,6 +5,7 @@ The command line prints only that line and exits with status 2.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class UnskewError(Exception):
@@ -37,6 +38,21 @@ class NotAgreed(StoreError):
 
 class LedgerBusy(StoreError):
     """Somebody else was writing to the ledger for longer than one waits. Nothing was changed; try again."""
+
+
+class LedgerUnsure(StoreError):
+    """The connection broke while a change was written, so it is not known whether it was. Do the same again."""
+
+
+class LedgerReplaced(StoreError):
+    """The ledger's file was deleted or replaced while it was open. Nothing more is taken until it is repaired.
+
+    `saved` is a file that holds all that was acknowledged; None if there is no such file.
+    """
+
+    def __init__(self, message: str, saved: Path | None = None) -> None:
+        super().__init__(message)
+        self.saved = saved
 
 
 def unknown(kind: str, name: object, choices: Iterable[str]) -> InputError:

@@ -269,6 +269,36 @@ def test_somebody_elses_answer_is_corrected_with_a_reason(loans: Campaign) -> No
     assert loans.correct(rows[1].id, "no", by="ada").label == "no", "one's own needs none"
 
 
+def test_a_comment_with_a_key_that_is_sent_again_is_kept_once(loans: Campaign) -> None:
+    first, second = (row.id for row in loans.ask(2, by="ada"))
+    kept = loans.comment(first, "blurred", by="ada", key="k1")
+    before = loans.state.last
+    assert loans.comment(first, " blurred ", by="ada", key="k1") == kept
+    assert loans.state.last == before, "nothing is written"
+    loans.comment(first, "blurred", by="bob", key="k1")
+    loans.comment(first, "blurred and dark", by="ada", key="k1")
+    loans.comment(first, "blurred", by="ada", key="k2")
+    loans.comment(second, "blurred", by="ada", key="k1")
+    for _ in range(2):
+        loans.comment(second, "blurred", by="ada")  # without a key, nobody can know
+    assert [len(loans.state.comments[id]) for id in (first, second)] == [4, 3]
+    with pytest.raises(InputError, match="a comment's key may have at most 100 characters; got 101"):
+        loans.comment(first, "dark", by="ada", key="k" * 101)
+    with Campaign.open(loans.folder.path) as again:
+        assert again.state.comments == loans.state.comments, "keys are in the ledger"
+        assert again.comment(first, "blurred", by="ada", key="k1") == kept
+
+
+def test_a_correction_that_is_sent_again_keeps_its_reason_once(loans: Campaign) -> None:
+    (row,) = loans.ask(1, by="ada")
+    loans.answer(row.id, "no", by="ada")
+    for _ in range(2):
+        loans.correct(row.id, "yes", by="lead", reason="paid in the end")
+    assert [one.text for one in loans.state.comments[row.id]] == ["no → yes: paid in the end"]
+    loans.correct(row.id, "yes", by="lead", reason="the bank says so too")
+    assert len(loans.state.comments[row.id]) == 2
+
+
 def test_a_reason_is_kept_where_nothing_changes(loans: Campaign) -> None:
     (row,) = loans.ask(1, by="ada")
     loans.answer(row.id, "yes", by="ada")

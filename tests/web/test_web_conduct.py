@@ -1,11 +1,14 @@
 """The JSON interface around labelling: history, corrections, comments, conflicts, guidelines, pauses, sign-out."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
 
 from unskew.campaigns.ledger.state import SKIPS
+from unskew.campaigns.ledger.store import Writer
+from unskew.errors import LedgerUnsure
 from web_page import Page, rows, tell
 
 Client = Callable[..., httpx.Client]
@@ -79,6 +82,38 @@ def test_doubt_comes_with_the_model(page: Page, client: Client) -> None:
     assert [one["doubt"] for one in some["answers"]] == [most]
     assert ada.get("/api/answers", params={"doubt": 1}).json()["found"] == 10, "annotators are not told"
     assert all(one["doubt"] is None for one in ada.get("/api/answers").json()["answers"])
+
+
+def test_a_comment_that_is_sent_again_is_kept_once(page: Page, client: Client) -> None:
+    ada = client("ada")
+    id = rows(ada)["rows"][0]["id"]
+    for key in ("k1", "k1", "k2"):
+        made = ada.post("/api/comment", json={"id": id, "text": "hard to say", "key": key})
+        assert made.status_code == 201 and made.json().keys() == {"by", "at", "text"}
+    assert len(page.campaign.refresh().comments[id]) == 2
+
+
+def test_an_outcome_that_is_not_known_is_said_to_be_so(
+    page: Page, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = client("ada")
+    id = rows(ada)["rows"][0]["id"]
+    campaign = page.app.state.desk.campaign
+    writing = campaign.ledger.writing
+
+    @contextlib.contextmanager
+    def broken(name: str) -> Iterator[Writer]:
+        with writing(name) as write:
+            yield write
+        raise LedgerUnsure("the connection broke")
+
+    monkeypatch.setattr(campaign.ledger, "writing", broken)
+    refused = tell(ada, id, "yes")
+    assert refused.status_code == 503 and int(refused.headers["retry-after"]) > 0
+    detail = refused.json()["detail"]
+    assert "not known whether this was written. Send it again" in detail and "Nothing was" not in detail
+    monkeypatch.undo()
+    assert tell(ada, id, "yes").json()["repeated"] == 1 and page.campaign.state.spent == 1
 
 
 def test_comments(page: Page, client: Client) -> None:

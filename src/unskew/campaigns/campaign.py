@@ -1,6 +1,7 @@
 """A campaign: rows are asked for, handed out, answered and learned from, by many people at once."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +17,7 @@ from unskew.campaigns.ledger.status import as_html
 from unskew.campaigns.ledger.store import Ledger, ledger_of, utc_now
 from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of, to_undo
+from unskew.errors import LedgerReplaced
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import EQUAL, Costs
 
@@ -162,14 +164,26 @@ class Campaign(Conduct):
             raise
 
     def close(self) -> None:
-        """Close the ledger's connections."""
-        self.ledger.close()
+        """Close the ledger's connections.
+
+        Where something was written, and the ledger was then deleted or replaced, `LedgerReplaced` names the file with
+        all that was acknowledged.
+        """
+        try:
+            if self.ledger.wrote:
+                self.ledger.check_place()
+        finally:
+            self.ledger.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:  # that error is the one to be seen
+            with suppress(LedgerReplaced):
+                self.close()
 
     @property
     def log_frame(self) -> "pl.DataFrame":

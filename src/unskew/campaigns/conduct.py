@@ -24,6 +24,8 @@ from unskew.errors import InputError, unknown
 
 COMMENT = 2000
 """The most characters of a comment or a reason."""
+KEY = 100
+"""The most characters of a comment's key."""
 
 
 class Conduct:
@@ -135,7 +137,7 @@ class Conduct:
 
         Where people differ, somebody else's correction settles the row. Any other answer that is somebody else's needs
         a reason. What they said stays in the ledger. Where the answer is this one already, it stays as it is, and the
-        reason is kept as a comment.
+        reason is kept as a comment, unless `by` gave it before.
         """
         checked_name(by)
         text = label_text(label)
@@ -155,7 +157,7 @@ class Conduct:
             mine = said is not None and not row.settled
             was = said.label if said is not None and mine else row.label
             if was == wanted and (mine or row.settled or not row.conflict):
-                if reason:
+                if reason and not _reason_known(write.state, id, wanted, by, reason):
                     write.append(Commented(id, reason), by=by)
                 return row
             if not reason and not mine and row.by != by and not row.conflict:
@@ -167,15 +169,22 @@ class Conduct:
             write.append(Corrected(id, wanted, was=was, reason=reason), by=by)
             return write.state.rows[id]
 
-    def comment(self, id: str, text: str, *, by: str, own: bool = False) -> Comment:
-        """Write something about a row that was asked for. With `own`, only about one that `by` was given."""
+    def comment(self, id: str, text: str, *, by: str, own: bool = False, key: str = "") -> Comment:
+        """Write something about a row that was asked for. With `own`, only about one that `by` was given.
+
+        With a `key`, such as a random text, the same comment may be sent again: it is kept once. Do so where it is not
+        known whether it was kept (`LedgerUnsure`).
+        """
         checked_name(by)
-        text = _comment("a comment", text)
+        text, key = _comment("a comment", text), checked_text("a comment's key", key, KEY)
         with self._live.writing() as write:
             if own and not write.state.has_seen(by, id):
                 raise InputError(never_given(id, "Comment only on"))
             _row(write.state, id)
-            write.append(Commented(id, text), by=by)
+            for one in write.state.comments.get(id, ()):
+                if key and (one.by, one.text, one.key) == (by, text, key):
+                    return one
+            write.append(Commented(id, text, key), by=by)
             return write.state.comments[id][-1]
 
     def two_people(self) -> TwoPeople:
@@ -248,6 +257,12 @@ def _row(state: State, id: str) -> Row:
     if found is None:
         raise InputError(f"row {id!r} was never asked for. Check the id.")
     return found
+
+
+def _reason_known(state: State, id: str, label: str | None, by: str, reason: str) -> bool:
+    """Whether this person gave it before: then the same correction was sent again."""
+    written = [one.text for one in state.comments.get(id, ()) if one.by == by]
+    return any(text == reason or text.endswith(f" → {label or 'skipped'}: {reason}") for text in written)
 
 
 def _comment(what: str, text: str) -> str:

@@ -33,7 +33,8 @@ REFUSALS = {
     413: "The request is too large.",
     422: "The request does not follow the schema.",
     429: "Too many requests. Retry-After says when to try again.",
-    503: "The server is busy, or the ledger cannot be reached. Nothing was changed. Retry-After says when to retry.",
+    503: "The server is busy, or the ledger cannot be reached. Retry-After says when to send the same again, which is "
+    "safe. `detail` says whether it is known that nothing was changed.",
 }
 
 

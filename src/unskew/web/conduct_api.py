@@ -44,8 +44,8 @@ async def correct(wanted: Correction, person: Labeller, request: Request) -> Cor
 
 @router.post("/comment", responses=refusals(401, 403, 409), status_code=201, tags=["answers"])
 async def comment(given: NewComment, person: Labeller, request: Request) -> CommentShown:
-    """Write something about a row that you were given."""
-    return await turns(request).run(request, _office(request).comment, given.id, given.text, person)
+    """Write something about a row that you were given. With a `key`, sending the same again keeps it once."""
+    return await turns(request).run(request, _office(request).comment, given.id, given.text, given.key, person)
 
 
 @router.get("/conflicts", responses=refusals(401, 403), tags=["answers"])

@@ -112,6 +112,7 @@ class NewComment(Strict):
 
     id: RowId
     text: str = Field(min_length=1, max_length=2000)
+    key: str = Field(default="", max_length=100, description="Any text of the sender's for this comment.")
 
 
 class Person(Strict):

@@ -27,10 +27,13 @@ class Nobody:
         return None
 
 
-def create_house(folder: Path, *, admins: Admins, limits: Limits) -> FastAPI:
-    """The pages of all campaigns in a folder, and of those that are begun on the page."""
+def create_house(folder: Path, *, admins: Admins, limits: Limits, problems: list[str] | None = None) -> FastAPI:
+    """The pages of all campaigns in a folder, and of those that are begun on the page.
+
+    To `problems` is added, for each campaign whose ledger is not in its place when it is closed, where its answers are.
+    """
     access, turns = Access(Nobody(), str(folder), admins), Turns()
-    rooms, drafts = Rooms(folder, admins), Drafts(folder)
+    rooms, drafts = Rooms(folder, admins, [] if problems is None else problems), Drafts(folder)
 
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:

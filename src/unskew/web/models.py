@@ -50,6 +50,7 @@ class Problem(BaseModel):
 
     detail: str
     problems: list[str] = []
+    lasting: bool = Field(default=False, description="Whether it lasts until somebody has repaired something.")
 
 
 class Code(Strict):

@@ -80,9 +80,10 @@ class Office:
         label = found.label if not own or said is None else said.label
         return Corrected(id=found.id, label=label, conflict=not own and found.conflict)
 
-    def comment(self, id: str, text: str, person: SignedIn) -> CommentShown:
+    def comment(self, id: str, text: str, key: str, person: SignedIn) -> CommentShown:
         """Keep a comment on a row: for annotators, on one they were given."""
-        return _shown(self.campaign.comment(id, text, by=person.name, own=person.role != "admin"))
+        own = person.role != "admin"
+        return _shown(self.campaign.comment(id, text, by=person.name, own=own, key=key))
 
     def conflicts(self) -> Conflicts:
         """The rows on which people differ, oldest first."""
@@ -139,4 +140,4 @@ def _conflict(row: Row, comments: dict[str, list[Comment]], columns: show.Column
 
 
 def _shown(comment: Comment) -> CommentShown:
-    return CommentShown(**comment._asdict())
+    return CommentShown(**comment.as_dict())

@@ -4,6 +4,7 @@ A campaign is opened when somebody first asks for it. Its planner starts when so
 """
 
 import asyncio
+import logging
 from collections import defaultdict
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from unskew.campaigns import Campaign
 from unskew.campaigns.folder import Folder
-from unskew.errors import NotAgreed, UnskewError
+from unskew.errors import LedgerReplaced, NotAgreed, UnskewError
 from unskew.estimation.aims import NAMES
 from unskew.web import pages
 from unskew.web.access import Access, Admins
@@ -28,6 +29,7 @@ from unskew.web.planner import InProcess
 from unskew.web.start_models import CampaignStand
 from unskew.web.turns import Turns
 
+_log = logging.getLogger("unskew")
 PREFIX = "/c"
 """What comes before the names of campaigns in addresses."""
 
@@ -46,8 +48,8 @@ class Room:
 class Rooms:
     """All campaigns in a folder. As an application, it passes requests on to the page of the one they name."""
 
-    def __init__(self, folder: Path, admins: Admins) -> None:
-        self.folder, self.admins = folder, admins
+    def __init__(self, folder: Path, admins: Admins, problems: list[str]) -> None:
+        self.folder, self.admins, self.problems = folder, admins, problems
         self._rooms: dict[str, Room] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -101,7 +103,11 @@ class Rooms:
     async def _shut(self, room: Room) -> None:
         if room.running is not None:
             await room.running.aclose()
-        room.campaign.close()
+        try:
+            room.campaign.close()
+        except LedgerReplaced as error:  # its folder may have been deleted
+            self.problems.append(str(error))
+            _log.warning("%s", error)
 
     async def close(self) -> None:
         """Close everything."""

@@ -21,7 +21,7 @@ from unskew.campaigns.ledger import migrations
 from unskew.campaigns.ledger.events import Answered, Planned, PlannedRow, Skipped
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.store import Ledger
-from unskew.errors import InputError, StoreError
+from unskew.errors import InputError, LedgerUnsure, StoreError
 
 
 @pytest.fixture
@@ -34,6 +34,11 @@ def url(store):
 def ledger(url):
     with Ledger(url) as opened:
         yield opened
+
+
+def tell(ledger, id):
+    with ledger.writing("c") as write:
+        write.append(Answered(id, "1"), by="ann")
 
 
 def raw(url):
@@ -268,6 +273,7 @@ class Proxy:
         self.server = f"{self.host}/.s.PGSQL.{server}" if local else (self.host, server)
         self.flowing = threading.Event()
         self.flowing.set()
+        self.losing_commits = self.silent = False
         self.listening = socket.create_server(("127.0.0.1", 0))
         port = self.listening.getsockname()[1]
         self.url = make_url(url).set(host="127.0.0.1", port=port).difference_update_query(["host"])
@@ -288,8 +294,21 @@ class Proxy:
         with here, suppress(OSError):
             while data := here.recv(65536):
                 self.flowing.wait()
+                if self.silent:  # the server has answered, and nobody hears it
+                    self.silent = False
+                    there.shutdown(socket.SHUT_RDWR)
+                    return
+                self.silent = self.losing_commits and b"COMMIT\0" in data
                 there.sendall(data)
             there.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def proxy(postgresql_database):
+    passing = Proxy(postgresql_database)
+    yield passing
+    passing.losing_commits = False
+    passing.listening.close()
 
 
 @pytest.mark.parametrize("when", ["between transactions", "within one"])
@@ -321,6 +340,48 @@ def test_a_network_that_falls_silent_is_an_error_and_no_wait_without_end(postgre
             writer.append(Answered("1", "1"), by="bob")
         assert [e.actor for e in ledger.events("c")] == ["bob"]
     proxy.listening.close()
+
+
+def test_a_commit_whose_reply_is_lost_may_have_happened(proxy):
+    with Ledger(proxy.url) as ledger:
+        ledger.create("c", Settings())
+        proxy.losing_commits = True
+        with pytest.raises(LedgerUnsure, match="not known whether it did. Do the same again") as caught:
+            tell(ledger, "1")
+        assert "Nothing was changed" not in str(caught.value)
+        proxy.losing_commits = False
+        assert [recorded.event.id for recorded in ledger.events("c")] == ["1"], "it was written"
+
+
+def test_a_connection_that_breaks_before_the_commit_changed_nothing(postgresql_database):
+    with Ledger(postgresql_database) as ledger:
+        ledger.create("c", Settings())
+
+        def cut_off():
+            with ledger.writing("c") as write:
+                with psycopg.connect(postgresql_database, autocommit=True) as other:
+                    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+                    other.execute(f"{others} AND datname = current_database()")
+                write.append(Answered("1", "1"), by="ann")
+
+        with pytest.raises(StoreError) as caught:
+            cut_off()
+        assert not isinstance(caught.value, LedgerUnsure)
+        assert ledger.events("c") == []
+
+
+def test_a_commit_that_the_database_refuses_is_known_not_to_have_happened(ledger, monkeypatch):
+    ledger.create("c", Settings())
+
+    def refuse(*_):
+        raise ledger._engine.dialect.dbapi.OperationalError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger._engine.dialect, "do_commit", refuse)
+        with pytest.raises(StoreError, match="Nothing was changed") as caught:
+            tell(ledger, "1")
+    assert not isinstance(caught.value, LedgerUnsure)
+    assert ledger.events("c") == []
 
 
 def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(postgresql_database):

@@ -36,7 +36,7 @@ class Given:
             "label_that_counts": self.row.label,
             "conflict": self.row.conflict,
             "settled": self.row.settled,
-            "comments": [one._asdict() for one in self.comments],
+            "comments": [one.as_dict() for one in self.comments],
         }
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from unskew.campaigns.ledger.place import Place
 from unskew.errors import InputError, StoreError
 
 UNHEARD = 30
@@ -99,10 +100,15 @@ def serialised(value: Any) -> str:
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
-def engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
-    """An engine that waits for another writer, or for a server, for `patience` seconds."""
+def engine(url: URL, patience: float, *, place: Place | None = None, create: bool = True) -> Engine:
+    """An engine that waits for another writer, or for a server, for `patience` seconds.
+
+    A file without a `place` is only read. It is made, if it is missing and `create`, by the first connection.
+    """
     try:
-        return _sqlite(url, patience, read_only) if url.get_backend_name() == "sqlite" else _postgresql(url, patience)
+        if url.get_backend_name() != "sqlite":
+            return _postgresql(url, patience)
+        return _read_only(url, patience) if place is None else _sqlite(url, patience, place, create=create)
     except (ImportError, NoSuchModuleError) as error:
         raise InputError(f"a PostgreSQL store needs psycopg: {error}. Install unskew[postgresql].") from None
 
@@ -115,33 +121,56 @@ def busy(cause: Any) -> bool:
     )
 
 
-def _sqlite(url: URL, patience: float, read_only: bool) -> Engine:
-    if read_only:
-        path = Path(url.database or "")
-        wal = path.with_name(f"{path.name}-wal")
-        # Nobody here can write, and without a log of recent writes the file itself is all there is.
-        settled = not wal.exists() or not wal.stat().st_size
-        if not settled and not path.with_name(f"{path.name}-shm").exists():
-            raise StoreError(
-                f"{wal} holds the last answers, and can be read only where you may write. Copy the folder and use that."
-            )
-        uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if settled else ''}"
-        found = create_engine(
-            "sqlite://",
-            creator=lambda: sqlite3.connect(uri, uri=True, timeout=patience, check_same_thread=False),
-            json_serializer=serialised,
+def full(cause: Any) -> bool:
+    """Whether the disk has no room for the files that SQLite makes beside a ledger, even one that is only read."""
+    return getattr(cause, "sqlite_errorcode", None) in (
+        sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_SHMMAP, sqlite3.SQLITE_CANTOPEN,
+    )  # fmt: skip
+
+
+def _read_only(url: URL, patience: float) -> Engine:
+    path = Path(url.database or "")
+    wal = path.with_name(f"{path.name}-wal")
+    # Nobody here can write, and without a log of recent writes the file itself is all there is.
+    settled = not wal.exists() or not wal.stat().st_size
+    if not settled and not path.with_name(f"{path.name}-shm").exists():
+        raise StoreError(
+            f"{wal} holds the last answers, and can be read only where you may write. Copy the folder and use that."
         )
-    else:
-        found = create_engine(url, json_serializer=serialised, connect_args={"timeout": patience})
+    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if settled else ''}"
 
-    def prepare(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions are begun below, not by the driver
-        if not read_only:
+    def connect() -> sqlite3.Connection:
+        return _prepared(sqlite3.connect(uri, uri=True, timeout=patience, check_same_thread=False))
+
+    return _in_turns(create_engine("sqlite://", creator=connect, json_serializer=serialised))
+
+
+def _sqlite(url: URL, patience: float, place: Place, *, create: bool) -> Engine:
+    def connect() -> sqlite3.Connection:
+        # A file that vanished after it was opened must not be made again, empty.
+        mode = "rwc" if create and not place.opened else "rw"
+        uri = f"{place.path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, timeout=patience, check_same_thread=False)
+        try:
+            connection.isolation_level = None
             _use_wal(connection, patience)
-        for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
-            connection.execute(f"PRAGMA {pragma}").close()
+            return _prepared(connection)
+        except BaseException:
+            connection.close()
+            raise
 
-    event.listen(found, "connect", prepare)
+    return _in_turns(create_engine(url, creator=lambda: place.admit(connect), json_serializer=serialised))
+
+
+def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.isolation_level = None  # transactions are begun below, not by the driver
+    for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
+        connection.execute(f"PRAGMA {pragma}").close()
+    return connection
+
+
+def _in_turns(found: Engine) -> Engine:
     event.listen(found, "begin", _begin_sqlite)
     return found
 

@@ -198,6 +198,12 @@ class Commented(Event):
     kind = "commented"
     id: str
     text: str
+    key: str = ""
+    """What the sender calls this comment, so that one that is sent twice is kept once."""
+
+    def as_body(self) -> dict[str, Any]:
+        body = {"id": self.id, "text": self.text}
+        return {**body, "key": self.key} if self.key else body
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,12 @@ class Comment(NamedTuple):
     by: str
     at: str
     text: str
+    key: str = ""
+    """What its sender calls it, if they may send it twice."""
+
+    def as_dict(self) -> dict[str, str]:
+        """What people are shown."""
+        return {"by": self.by, "at": self.at, "text": self.text}
 
 
 class Snapshot(NamedTuple):
@@ -388,7 +394,8 @@ class State:
 
     def _commented(self, recorded: Recorded, event: Commented) -> None:
         assert event.id in self.rows
-        self.comments.setdefault(event.id, []).append(Comment(recorded.actor, recorded.at, event.text))
+        comment = Comment(recorded.actor, recorded.at, event.text, event.key)
+        self.comments.setdefault(event.id, []).append(comment)
 
     def _closed(self, _: Recorded, event: Closed) -> None:
         self.batches[event.round - 1].closed = event

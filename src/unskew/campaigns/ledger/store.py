@@ -3,9 +3,10 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import Self
 
 from sqlalchemy import JSON, Column, Connection, Integer, MetaData, String, Table, Text, cast, insert, select, text
@@ -17,11 +18,12 @@ from unskew.campaigns.consent import check_reach
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger import chain
 from unskew.campaigns.ledger.chain import RESTORE, Link
-from unskew.campaigns.ledger.engines import address, busy, engine, place, serialised, server, shown
+from unskew.campaigns.ledger.engines import address, busy, engine, full, place, serialised, server, shown
 from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate, missing
+from unskew.campaigns.ledger.place import Place
 from unskew.campaigns.ledger.settings import Settings
-from unskew.errors import InputError, LedgerBusy, StoreError
+from unskew.errors import InputError, LedgerBusy, LedgerReplaced, LedgerUnsure, StoreError
 
 PATIENCE = 30.0
 """Seconds to wait for another writer, or for a server."""
@@ -90,7 +92,7 @@ class Ledger:
     Opening it migrates the tables, and unless `create` is false makes those that are missing. What is read is checked:
     the file by SQLite's `quick_check`, and every event against the chain (`ledger.chain`). It is safe to use from
     several threads and processes at once, also after a fork. A transaction that was not committed, for whatever reason,
-    leaves no trace.
+    leaves no trace. One that went to a file which is no longer at its path is not acknowledged (`ledger.place`).
 
     Parameters
     ----------
@@ -127,10 +129,25 @@ class Ledger:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.read_only, self._clock, self._process = read_only, now, os.getpid()
-        self._url = address(url)
-        self._shown = shown(self._url)
+        self._url, self._patience = address(url), PATIENCE if patience is None else patience
+        self._shown, self._reopening = shown(self._url), Lock()
+        self.full = False
+        """Whether it can only be read because its disk is full."""
+        self.wrote = False
+        """Whether something was written through this object."""
+        try:
+            self._connect(create=create)
+        except StoreError as error:
+            if create or self._place is None or not full(getattr(error.__cause__, "orig", None)):
+                raise
+            self.read_only = self.full = True  # what is there can be read all the same
+            self._connect(create=False)
+
+    def _connect(self, *, create: bool) -> None:
+        in_file = self._url.get_backend_name() == "sqlite" and not self.read_only
+        self._place = Place(Path(self._url.database or "")) if in_file else None
         with self._errors():
-            self._engine = engine(self._url, PATIENCE if patience is None else patience, read_only=read_only)
+            self._engine = engine(self._url, self._patience, place=self._place, create=create)
         try:
             self._prepare(create=create)
         except BaseException:
@@ -139,7 +156,11 @@ class Ledger:
 
     def close(self) -> None:
         """Close all connections."""
+        if self._place is not None:
+            self._place.leave()
         self._engine.dispose()
+        if self._place is not None:
+            self._place.close()
 
     def __enter__(self) -> Self:
         return self
@@ -184,8 +205,16 @@ class Ledger:
 
     def check_writable(self) -> None:
         """Refuse a ledger that may only be read."""
+        if self.full:
+            raise StoreError(f"the disk with the ledger {self._shown} is full. Make room on it and try again.")
         if self.read_only:
             raise StoreError(f"you may only read the ledger {self._shown}. Copy the folder, or ask its owner for more.")
+
+    def check_place(self) -> None:
+        """Refuse to go on if the ledger's file was deleted or replaced since it was opened."""
+        place = self._place
+        if place is not None and place.opened and not place.same():
+            self._reopen(place)
 
     @contextmanager
     def writing(self, campaign: str) -> Iterator[Writer]:
@@ -224,10 +253,54 @@ class Ledger:
         if os.getpid() != self._process:  # after a fork: the connections are the other process's
             self._engine.dispose(close=False)
             self._process = os.getpid()
-        with self._engine.connect() as plain:
-            connection = plain.execution_options(writing=writing)
-            with connection.begin():
-                yield connection
+            if self._place is not None:
+                self._place.forked()
+        self.check_place()
+        place = self._place  # before the engine: `_reopen` changes it last
+        if place is not None and place.touched():
+            self._engine.dispose()
+        committing = False
+        try:
+            with self._engine.connect() as plain:
+                connection = plain.execution_options(writing=writing)
+                with connection.begin():
+                    if writing and place is not None:
+                        place.check()
+                    yield connection
+                    committing = writing
+        except DBAPIError as error:
+            if committing and error.connection_invalidated:
+                raise LedgerUnsure(
+                    f"the ledger {self._shown}: the connection broke before the server said that it wrote, so it is "
+                    "not known whether it did. Do the same again: an answer that is there is not taken twice."
+                ) from error
+            raise
+        if writing:
+            if place is not None:
+                place.check()
+            self.wrote = True
+
+    def _reopen(self, place: Place) -> None:
+        """Go on with another file at the path, if it holds all that was in the one which was there. Else refuse."""
+        with self._reopening:
+            if place is not self._place:  # another thread did it
+                return
+            if place.continues():
+                with suppress(StoreError):
+                    other = Ledger(self._url, create=False, patience=self._patience, now=self._clock)
+                    try:
+                        for campaign in other.campaigns():
+                            other.events(campaign)  # checks the chain
+                    except BaseException:
+                        other.close()
+                        raise
+                    before, self._engine = self._engine, other._engine
+                    self._place = other._place
+                    before.dispose()
+                    place.close()
+                    return
+            self._engine.dispose()
+        place.refuse()
 
     def _at(self) -> str:
         return self.now().isoformat(timespec="microseconds")
@@ -262,9 +335,23 @@ def _last(connection: Connection, campaign: str) -> Link:
     return _root(connection, campaign) if row is None else Link(*row)
 
 
+def _still(connection: Connection, after: Recorded) -> Link:
+    """The link of an event that was read before. It is gone if another ledger was copied into the file."""
+    c = _events.c
+    here = connection.execute(select(c.id, c.number, c.hash).where(c.id == after.id)).first()
+    link = Link(after.id, after.number, after.hash)
+    if here is None or Link(*here) != link:
+        raise LedgerReplaced(
+            f"event {after.number}, which was read before, is no longer in the ledger: another file was copied into "
+            "it while it was open. Nothing more is taken. Stop every program that uses this campaign, and restore the "
+            "ledger from a copy."
+        )
+    return link
+
+
 def _read(connection: Connection, campaign: str, after: Recorded | None) -> list[Recorded]:
     c = _events.c
-    last = _root(connection, campaign) if after is None else Link(after.id, after.number, after.hash)
+    last = _root(connection, campaign) if after is None else _still(connection, after)
     found = select(c.id, c.at, c.kind, c.actor, cast(c.body, Text), c.number, c.hash)
     events = []
     for id, at, kind, actor, body, number, hash in connection.execute(

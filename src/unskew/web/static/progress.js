@@ -1,7 +1,7 @@
 // The progress page: requests the status every few seconds and redraws the parts that changed.
 
 import { ago } from "./ago.js";
-import { busy, call, denied, pause, sentence } from "./api.js";
+import { call, denied, pause, sentence, trouble } from "./api.js";
 import { chart, percent, shown } from "./chart.js";
 import { advise, agreed, decides } from "./decide.js";
 import { watchResults } from "./results.js";
@@ -169,7 +169,7 @@ async function refresh() {
     $("fresh").textContent = "Live";
   } catch (error) {
     $("fresh").textContent = denied(error) ? sentence(error.message)
-      : `${busy(error) ? "The server is busy." : "No connection."} Trying again.`;
+      : `${trouble(error)} Trying again.`;
     if (denied(error)) return;
     wait = pause(error, EVERY);
   }

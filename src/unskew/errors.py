@@ -31,6 +31,10 @@ class StoreError(UnskewError):
     """A file or database that holds a campaign cannot be read or written. Its earlier content is unchanged."""
 
 
+class LedgerDamaged(StoreError):
+    """Events of the ledger are lost or were changed. It has to be restored from a copy."""
+
+
 class LedgerBusy(StoreError):
     """Somebody else was writing to the ledger for longer than one waits. Nothing was changed; try again."""
 

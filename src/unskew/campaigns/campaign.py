@@ -162,7 +162,8 @@ class Campaign(Conduct):
             raise
 
     def close(self) -> None:
-        """Close the ledger's connections."""
+        """Keep a snapshot for the next time, if enough has happened, and close the ledger's connections."""
+        self._live.keep()
         self.ledger.close()
 
     def __enter__(self) -> Self:

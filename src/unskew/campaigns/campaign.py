@@ -16,6 +16,7 @@ from unskew.campaigns.ledger.status import as_html
 from unskew.campaigns.ledger.store import Ledger, ledger_of, utc_now
 from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of, to_undo
+from unskew.campaigns.verifying import Verified, Watch, verify
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import EQUAL, Costs
 
@@ -162,9 +163,13 @@ class Campaign(Conduct):
             raise
 
     def close(self) -> None:
-        """Keep a snapshot for the next time, if enough has happened, and close the ledger's connections."""
-        self._live.keep()
+        """Keep a snapshot for the next time, and close the ledger's connections."""
+        self.keep()
         self.ledger.close()
+
+    def keep(self) -> None:
+        """Keep a snapshot of the state in the user's own cache, if enough has happened since the last one."""
+        self._live.keep()
 
     def __enter__(self) -> Self:
         return self
@@ -186,6 +191,17 @@ class Campaign(Conduct):
     def pool_sample(self) -> "pl.DataFrame":
         """The pool as it was read, or 50,000 rows that stand for a larger one in files."""
         return self._rounds.fitting.pool_sample
+
+    def verify(self, progress: "Progress | None" = None) -> Verified:
+        """Look at the whole ledger, at the snapshot of it and at the tables. Damage is a `StoreError` that names it.
+
+        Opening reads only what came after the snapshot, so this finds what became of older events since.
+        """
+        return verify(self.folder, self.ledger, self._live, progress or (lambda done, total: None))
+
+    def watching(self) -> Watch:
+        """The same for the chain of events, in short parts, for a process that has other work to do."""
+        return Watch(self.folder, self.ledger, self._live)
 
     def watch(self, progress: "Progress") -> None:
         """Tell `progress`, whenever a pool in files is read, how many rows are done, and of how many."""

@@ -8,7 +8,7 @@ from functools import partial
 from unskew.campaigns.ledger.chain import Head, Link
 from unskew.campaigns.ledger.events import Event, Recorded
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.ledger.snapshot import SnapshotFile, size
+from unskew.campaigns.ledger.snapshot import Snapshot, SnapshotFile, size
 from unskew.campaigns.ledger.state import State
 from unskew.campaigns.ledger.store import Ledger, Writer
 from unskew.errors import StoreError, UnskewError
@@ -48,7 +48,7 @@ class Live:
     """
 
     def __init__(self, ledger: Ledger, campaign: str, began: Settings, head: Head) -> None:
-        self._ledger, self._campaign, self.began, self._head = ledger, campaign, began, head
+        self._ledger, self.campaign, self.began, self._head = ledger, campaign, began, head
         self._snapshot = SnapshotFile(ledger.address, campaign)
         self.lock = threading.RLock()
         self._dropped = False
@@ -84,13 +84,16 @@ class Live:
 
     def _begin(self, head: Link | None) -> None:
         """Begin with the snapshot, if the ledger still has its last event and the head does not end before it."""
-        self._root = self._ledger.root(self._campaign).hash
-        found = self._snapshot.read(self._root)
-        if found is None or (head is not None and head.number < found.last.number):
-            return
-        if self._ledger.holds(self._campaign, found.last):
+        found = self.snapshot()
+        if found is not None and (head is None or head.number >= found.last.number):
             self.last, self.known = found
             self._kept, self._size = self.last.number, size(self.known)
+
+    def snapshot(self) -> Snapshot | None:
+        """The user's snapshot, if the ledger has its last event."""
+        self._root = self._ledger.root(self.campaign).hash
+        found = self._snapshot.read(self._root)
+        return found if found is not None and self._ledger.holds(self.campaign, found.last) else None
 
     def keep(self) -> None:
         """Keep a snapshot, if enough has happened since the last one. Where that is not possible, nothing is lost."""
@@ -122,7 +125,7 @@ class Live:
     def refresh(self) -> State:
         """Apply the events that others have written since."""
         with self.lock:
-            self.learn(partial(self._ledger.parts, self._campaign))
+            self.learn(partial(self._ledger.parts, self.campaign))
             return self.known
 
     @contextmanager
@@ -133,7 +136,7 @@ class Live:
                 self.refresh()
             transaction = None
             try:
-                with self._ledger.writing(self._campaign) as write:
+                with self._ledger.writing(self.campaign) as write:
                     self.learn(lambda last: [write.events(last)])
                     transaction = Transaction(write, self)
                     yield transaction

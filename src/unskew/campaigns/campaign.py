@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from unskew.campaigns.conduct import Conduct
+from unskew.campaigns.conduct import Conduct, check_changes
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger.events import Undone
 from unskew.campaigns.ledger.live import Transaction
@@ -294,6 +294,7 @@ class Campaign(Conduct):
             state = write.state
             row = to_undo(state, by, id)
             if row is not None and row.id == state.undoable(by):
+                check_changes(state, row.id, by)
                 own = row.said(by)
                 was = row.label if own is None else own.label
                 write.append(Undone(row.id, was, self.ledger.now() + self._rounds.lease), by=by)

@@ -261,6 +261,7 @@ def _comment(what: str, text: str) -> str:
     size = len(serialised(found).encode())
     if size > COMMENT_BYTES + 2:  # in quotes
         raise InputError(
-            f"{what} may take at most {COMMENT_BYTES:,} bytes; got {size - 2:,}. Shorten it, or leave out control characters."
+            f"{what} may take at most {COMMENT_BYTES:,} bytes; got {size - 2:,}. Shorten it, or leave out "
+            "control characters."
         )
     return found

@@ -36,6 +36,10 @@ class NotAgreed(StoreError):
     """A campaign's folder names an address that this user did not agree to connect to."""
 
 
+class LedgerDamaged(StoreError):
+    """Events of the ledger are lost or were changed. It has to be restored from a copy."""
+
+
 class LedgerBusy(StoreError):
     """Somebody else was writing to the ledger for longer than one waits. Nothing was changed; try again."""
 

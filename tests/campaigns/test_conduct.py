@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from faults.replay import replay
+from faults.scene import CLASSES
 from unskew.campaigns import Campaign, Rejected
+from unskew.campaigns.conduct import CHANGES, COMMENTS_OF_ALL, COMMENTS_OF_ONE
+from unskew.campaigns.ledger.events import Commented
 from unskew.campaigns.ledger.opinions import for_two
 from unskew.campaigns.ledger.state import SKIPS
 from unskew.campaigns.tables import id_lengths
@@ -350,3 +353,58 @@ def test_a_campaign_with_longer_ids_still_opens(loans: Campaign, monkeypatch: py
     with Campaign.open(loans.folder.path) as again:
         (row,) = again.ask(1, by="ada")
         assert len(row.id) > 3 and again.answer(row.id, "yes", by="ada").answered == 1
+
+
+def test_comments_have_limits_by_person_and_by_row(loans: Campaign) -> None:
+    one, other = (row.id for row in loans.ask(2, by="ada"))
+    for _ in range(COMMENTS_OF_ONE):
+        loans.comment(one, "schön \U0001f600", by="ada")
+    with pytest.raises(InputError, match=f"has {COMMENTS_OF_ONE} comments by 'ada' already, which is the most"):
+        loans.comment(one, "x", by="ada")
+    loans.comment(other, "x", by="ada")
+    for k in range(COMMENTS_OF_ALL - COMMENTS_OF_ONE):
+        loans.comment(one, "x", by=f"person {k // COMMENTS_OF_ONE}")
+    with pytest.raises(InputError, match=f"has {COMMENTS_OF_ALL} comments already"):
+        loans.comment(one, "x", by="eve")
+    loans.answer(one, "yes", by="ada")
+    assert loans.correct(one, "no", by="grace", reason="she called").label == "no", "no correction waits for a comment"
+    with pytest.raises(InputError, match="comments already"):
+        loans.correct(one, "no", by="grace", reason="again")
+    with Campaign.open(loans.folder.path) as again, pytest.raises(InputError, match="comments by 'ada'"):
+        again.comment(one, "x", by="ada")
+
+
+def test_one_person_changes_one_answer_only_so_often(loans: Campaign) -> None:
+    one, other = (row.id for row in loans.ask(2, by="ada"))
+    for id in (other, one):
+        loans.answer(id, "yes", by="ada")
+    for k in range(CHANGES - 1):
+        loans.correct(one, CLASSES[k % 2], by="ada")
+    assert loans.undo(one, by="ada") is not None
+    assert loans.undo(one, by="ada") is not None, "she holds it again, and nothing is changed"
+    loans.answer(one, "yes", by="ada")
+    for change in (lambda: loans.undo(one, by="ada"), lambda: loans.correct(one, "no", by="ada")):
+        with pytest.raises(InputError, match=f"changed {CHANGES} times by 'ada', which is the most"):
+            change()
+    assert loans.correct(one, "no", by="grace", reason="enough").label == "no"
+    assert loans.correct(other, "no", by="ada").label == "no"
+    with Campaign.open(loans.folder.path) as again, pytest.raises(InputError, match="changed 20 times"):
+        again.correct(one, "yes", by="ada", reason="no")
+
+
+def test_a_comment_takes_no_more_bytes_than_2000_of_the_longest_characters(loans: Campaign) -> None:
+    (row,) = loans.ask(1, by="ada")
+    loans.comment(row.id, 2000 * "\U0001f600", by="ada")
+    with pytest.raises(InputError, match="at most 8,000 bytes; got 11,"):
+        loans.comment(row.id, "x" + 1990 * "\x01" + "x", by="ada")
+    with pytest.raises(InputError, match="at most 2,000 characters"):
+        loans.comment(row.id, 2001 * "x", by="ada")
+
+
+def test_a_ledger_with_more_than_that_still_opens(loans: Campaign) -> None:
+    """Earlier versions had no limits."""
+    (row,) = loans.ask(1, by="ada")
+    with loans.ledger.writing(loans.id) as write:
+        write.append(*[Commented(row.id, "x")] * (2 * COMMENTS_OF_ALL), by="ada")
+    with Campaign.open(loans.folder.path) as again:
+        assert len(again.state.comments[row.id]) == 2 * COMMENTS_OF_ALL

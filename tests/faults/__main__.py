@@ -19,13 +19,14 @@ from pathlib import Path
 from faults.database import Database, NoDatabase
 from faults.figures import Figures
 from faults.flips import damage_files
+from faults.floods import flood
 from faults.fuzz import fuzz
 from faults.kills import kill_planners, kill_servers, kill_workers
 from faults.reach import ALL, reach
 from faults.soak import soak
 
 PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "files": 150.0, "inputs": 130.0,
-         "soak": 65.0, "reach": 120.0}  # fmt: skip
+         "soak": 65.0, "reach": 120.0, "floods": 70.0}  # fmt: skip
 """Every part, and about how many seconds it takes."""
 
 
@@ -85,6 +86,8 @@ def run(parts: list[str], seed: int, scale: float, scratch: Path, command: str) 
         elif part == "reach":
             names = ALL[: _some(len(ALL) * scale)]
             found.reach = reach(where, tick=said.of(part, len(names)), names=names)
+        elif part == "floods":
+            found.flood = flood(where, seconds=max(5.0, 65 * scale), chance=chance, tick=said.of(part, seconds))
         else:
             found.soak = soak(where, seconds=max(5.0, 60 * scale), chance=chance, tick=said.of(part, seconds))
         shutil.rmtree(where, ignore_errors=True)

@@ -128,6 +128,35 @@ def test_comments(page: Page, client: Client) -> None:
     assert [one["text"] for one in seen["comments"]] == ["hard to say", "ask me"]
 
 
+def test_one_person_writes_only_so_much_in_a_minute(page: Page, client: Client) -> None:
+    ada, bob, grace = client("ada"), client("bob"), client(link=page.link())
+    now = [0.0]
+    for minutes in page.app.state.minutes.values():
+        minutes._clock = lambda: now[0]
+    ids = answer(ada, 2, "yes")
+    said = {"id": ids[0], "text": 2000 * "\U0001f600"}
+    for k in range(20):
+        now[0] = float(k)
+        assert ada.post("/api/comment", json=said).status_code == 201
+    refused = ada.post("/api/comment", json={"id": ids[1], "text": "x"})
+    assert refused.status_code == 429 and refused.headers["Retry-After"] == "41"
+    assert refused.json()["detail"] == "20 comments a minute are the most. Go on in 41 seconds."
+    mine = {"id": answer(bob, 1, "no")[0], "text": "others go on"}
+    assert bob.post("/api/comment", json=mine).status_code == 201
+    for _ in range(20):
+        assert grace.post("/api/comment", json={"id": ids[1], "text": "x"}).status_code == 201
+    enough = grace.post("/api/comment", json={"id": ids[1], "text": "x"})
+    assert enough.status_code == 409, "by the limit of the row, not that of the minute"
+    now[0] = 60.0
+    assert ada.post("/api/comment", json={"id": ids[1], "text": "x"}).status_code == 201
+    for k in range(30):
+        corrected = ada.post("/api/correct", json={"id": ids[k % 2], "label": ("no", "yes")[k // 2 % 2]})
+        assert corrected.status_code == 200
+    for path, body in (("correct", {"id": ids[0], "label": "no"}), ("undo", {"id": ids[1], "ask": 1})):
+        refused = ada.post(f"/api/{path}", json=body)
+        assert refused.status_code == 429 and "30 changes a minute are the most" in refused.json()["detail"]
+
+
 def test_conflicts_are_settled(page: Page, client: Client) -> None:
     ada, bob, grace = client("ada"), client("bob"), client(link=page.link())
     grace.patch("/api/campaign", json={"overlap": 1.0}).raise_for_status()

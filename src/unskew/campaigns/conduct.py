@@ -8,6 +8,7 @@ from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger.answers import Given, answers_of, own_answers
 from unskew.campaigns.ledger.arrangement import Arrangement, checked_changes
 from unskew.campaigns.ledger.chain import Head
+from unskew.campaigns.ledger.engines import serialised
 from unskew.campaigns.ledger.events import Arranged, Commented, Corrected, Invited, Paused, Resumed, Revoked
 from unskew.campaigns.ledger.live import Live
 from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
@@ -22,8 +23,12 @@ from unskew.campaigns.tables.labels import canonical
 from unskew.campaigns.telling import Label, label_text, never_given
 from unskew.errors import InputError, unknown
 
-COMMENT = 2000
-"""The most characters of a comment or a reason."""
+COMMENT, COMMENT_BYTES = 2000, 8000
+"""The most characters of a comment or a reason, and the most bytes that it takes in the ledger."""
+COMMENTS_OF_ONE, COMMENTS_OF_ALL = 20, 200
+"""The most comments on a row, of one person and of everybody. No reason for a correction is refused for them."""
+CHANGES = 20
+"""How often one person may correct or take back an answer to one row."""
 KEY = 100
 """The most characters of a comment's key."""
 
@@ -158,6 +163,7 @@ class Conduct:
             was = said.label if said is not None and mine else row.label
             if was == wanted and (mine or row.settled or not row.conflict):
                 if reason and not _reason_known(write.state, id, wanted, by, reason):
+                    check_comments(write.state, id, by)
                     write.append(Commented(id, reason), by=by)
                 return row
             if not reason and not mine and row.by != by and not row.conflict:
@@ -166,6 +172,7 @@ class Conduct:
                 raise InputError(
                     f"row {id!r} was skipped and its place in the budget is taken. Raise the budget first."
                 )
+            check_changes(write.state, id, by)
             write.append(Corrected(id, wanted, was=was, reason=reason), by=by)
             return write.state.rows[id]
 
@@ -184,6 +191,7 @@ class Conduct:
             for one in write.state.comments.get(id, ()):
                 if key and (one.by, one.text, one.key) == (by, text, key):
                     return one
+            check_comments(write.state, id, by)
             write.append(Commented(id, text, key), by=by)
             return write.state.comments[id][-1]
 
@@ -265,9 +273,37 @@ def _reason_known(state: State, id: str, label: str | None, by: str, reason: str
     return any(text == reason or text.endswith(f" → {label or 'skipped'}: {reason}") for text in written)
 
 
+def check_comments(state: State, id: str, by: str) -> None:
+    """Refuse another comment on a row that has as many as it may have."""
+    comments = state.comments.get(id, ())
+    if sum(one.by == by for one in comments) >= COMMENTS_OF_ONE:
+        raise InputError(
+            f"row {id!r} has {COMMENTS_OF_ONE} comments by {by!r} already, which is the most. Go on with other rows."
+        )
+    if len(comments) >= COMMENTS_OF_ALL:
+        raise InputError(
+            f"row {id!r} has {COMMENTS_OF_ALL} comments already, which is the most. Go on with other rows."
+        )
+
+
+def check_changes(state: State, id: str, by: str) -> None:
+    """Refuse that somebody changes the answer to a row once more who has done so as often as one may."""
+    if state.changes[by, id] >= CHANGES:
+        raise InputError(
+            f"the answer to row {id!r} was changed {CHANGES} times by {by!r}, which is the most. Leave it, or let "
+            "somebody else decide."
+        )
+
+
 def _comment(what: str, text: str) -> str:
     """A text that says something."""
     found = checked_text(what, text, COMMENT)
     if not found:
         raise InputError(f"{what} must have a word; got {text!r}. Write one.")
+    size = len(serialised(found).encode())
+    if size > COMMENT_BYTES + 2:  # in quotes
+        raise InputError(
+            f"{what} may take at most {COMMENT_BYTES:,} bytes; got {size - 2:,}. Shorten it, or leave out "
+            "control characters."
+        )
     return found

@@ -1,12 +1,14 @@
 """The JSON interface: what the page calls, and scripts with a bearer token."""
 
+from math import ceil
 from typing import Any
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 
 from unskew.errors import InputError
-from unskew.web.access import Access, Administrator, Labeller, Reader, own_page
+from unskew.web.access import Access, Administrator, Labeller, Reader, SignedIn, own_page
 from unskew.web.desk import Desk
+from unskew.web.limits import Minutes
 from unskew.web.models import (
     Ask,
     Code,
@@ -57,6 +59,22 @@ def turns(request: Request) -> Turns:
     return found
 
 
+MOST_A_MINUTE = {"comments": 20, "changes": 30}
+"""The most comments, and answers corrected or taken back, of one person in a minute."""
+LEAD = 10
+"""The administrator may do so many times that."""
+
+
+def pace(request: Request, person: SignedIn, what: str) -> None:
+    """Refuse somebody who fills the ledger faster than a person can write."""
+    minutes: dict[str, Minutes] = request.app.state.minutes
+    most = MOST_A_MINUTE[what] * (LEAD if person.role == "admin" else 1)
+    seconds = ceil(minutes[what].take(f"{person.role} {person.name}", most=most))
+    if seconds:
+        why = f"{most} {what} a minute are the most. Go on in {seconds} second{'s' if seconds > 1 else ''}."
+        raise HTTPException(429, why, {"Retry-After": str(seconds)})
+
+
 @router.post("/enter", responses=refusals(401, 403), dependencies=[Depends(own_page)], tags=["access"])
 async def enter(given: Code, request: Request, response: Response) -> Entered:
     """Exchange the code of a link for a cookie. The administrator's code works only once.
@@ -102,6 +120,7 @@ async def tell(told: Tell, person: Labeller, request: Request) -> Taken:
 @router.post("/undo", responses=refusals(401, 403, 409), tags=["label"])
 async def undo(which: Undo, person: Labeller, request: Request) -> Hand:
     """Take back your last answer. Its row then comes first among those held. Repeating this changes nothing."""
+    pace(request, person, "changes")
     return await turns(request).run(request, _desk(request).undo, person.name, which.id, which.ask)
 
 

@@ -18,7 +18,7 @@ from unskew.errors import InputError, LedgerBusy, LedgerReplaced, LedgerUnsure, 
 from unskew.web import api, conduct_api, pages, results_api, uploads
 from unskew.web.access import Access, Admins
 from unskew.web.desk import Desk
-from unskew.web.limits import Guard, Limits
+from unskew.web.limits import Guard, Limits, Minutes
 from unskew.web.models import Problem
 from unskew.web.office import Office
 from unskew.web.overview import Overview
@@ -70,6 +70,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admins: Admins
     )
     app.state.name, app.state.desk, app.state.overview, app.state.access = name, desk, Overview(desk, planner), access
     app.state.turns, app.state.office, app.state.results = turns, Office(desk, planner), results
+    app.state.minutes = {what: Minutes() for what in api.MOST_A_MINUTE}
     app.include_router(api.router)
     app.include_router(conduct_api.router)
     app.include_router(results_api.router)

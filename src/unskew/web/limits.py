@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import time
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
@@ -28,6 +28,7 @@ PIECE = 1 << 16
 """Bytes of an answer that are sent at once."""
 CLOSE = ("connection", "close")
 """The header that ends the connection."""
+MINUTE = 60.0
 SMALL_FILES = re.compile(r"(/c/[^/]+)?/static/")
 """Where the style sheet and scripts are, also those of one of several campaigns. A browser fetches all at once."""
 
@@ -75,6 +76,33 @@ class Buckets:
             if len(self._levels) > self.MOST:
                 self._levels.popitem(last=False)
         return 0.0 if level >= 1.0 else (1.0 - level) / rate
+
+
+class Minutes:
+    """What each person did in the last minute, so that it can be said when they may go on.
+
+    >>> now = [0.0]
+    >>> minutes = Minutes(clock=lambda: now[0])
+    >>> [minutes.take("ada", most=2) for now[0] in (0.0, 20.0, 25.0, 60.0)]
+    [0.0, 0.0, 35.0, 0.0]
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._times: dict[str, deque[float]] = {}  # only of people who have a link
+
+    def take(self, who: str, *, most: int) -> float:
+        """The number of seconds to wait; 0 if that is not necessary, and then this one counts."""
+        now = self._clock()
+        with self._lock:
+            times = self._times.setdefault(who, deque())
+            while times and times[0] <= now - MINUTE:
+                times.popleft()
+            if len(times) >= most:
+                return times[0] + MINUTE - now
+            times.append(now)
+            return 0.0
 
 
 class Guard:

@@ -296,6 +296,7 @@ class Progress(BaseModel):
     closed: int
     stand: Supply
     trouble: str | None = Field(description="Why the next rows cannot be chosen, if that is so.")
+    damage: str | None = Field(description="What is wrong with the ledger, if that is so.")
     aim: Followed
     error: list[ErrorPoint]
     prospect: Gain | None = Field(description="What the next labels are expected to gain, once that can be said.")

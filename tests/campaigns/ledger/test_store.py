@@ -1,5 +1,6 @@
 """One contract for every store: SQLite and a real PostgreSQL."""
 
+import json
 import resource
 import socket
 import sqlite3
@@ -9,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -17,8 +19,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger import migrations
-from unskew.campaigns.ledger.events import Answered, Planned, PlannedRow, Skipped
+from unskew.campaigns.ledger import engines, migrations
+from unskew.campaigns.ledger.events import Answered, Commented, Planned, PlannedRow, Skipped
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.store import Ledger
 from unskew.errors import InputError, LedgerUnsure, StoreError
@@ -43,6 +45,15 @@ def tell(ledger, id):
 
 def raw(url):
     return create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+
+
+def bodies(url):
+    """The events as the database keeps them."""
+    engine = raw(url)
+    with engine.connect() as connection:
+        found = connection.execute(text("SELECT CAST(body AS TEXT) FROM events ORDER BY id")).scalars().all()
+    engine.dispose()
+    return found
 
 
 def test_events_come_back_as_written_in_order(ledger):
@@ -74,6 +85,48 @@ def test_an_exception_undoes_all_of_a_transaction(ledger):
     with pytest.raises(ZeroDivisionError):
         fail_half_way()
     assert ledger.events("c") == []
+
+
+def test_texts_are_kept_as_utf_8_and_half_characters_with_escapes(ledger, url):
+    ledger.create("c", Settings(label="größer"))
+    smile = "\U0001f600" * 2000
+    with ledger.writing("c") as write:
+        write.append(Commented("7", smile), Commented("8", "half \ud83d"), by="ann")
+    assert [one.event.text for one in ledger.events("c")] == [smile, "half \ud83d"]
+    assert ledger.settings("c").label == "größer"
+    kept = bodies(url)
+    assert len(kept[0].encode()) < 8100 and "half \\ud83d" in kept[1]
+
+
+def test_events_of_earlier_versions_with_escapes_keep_their_hashes(ledger, url, monkeypatch):
+    def as_before(value, *, escaped=False):
+        return engines.Serialised(json.dumps(value, separators=(",", ":")))
+
+    ledger.create("c", Settings())
+    with monkeypatch.context() as before, ledger.writing("c") as write:
+        before.setattr("unskew.campaigns.ledger.store.serialised", as_before)
+        write.append(Commented("7", "schön"), by="ann")
+    with ledger.writing("c") as write:
+        write.append(Commented("7", "schön"), by="ann")
+    assert [one.event.text for one in ledger.events("c")] == ["schön", "schön"]
+    kept = bodies(url)
+    assert ["\\u00f6" in one for one in kept] == [True, False]
+
+
+def test_a_postgresql_database_with_another_encoding_keeps_every_character(postgresql_url):
+    name = f"latin_{uuid4().hex}"
+    with psycopg.connect(postgresql_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with Ledger(postgresql_url.replace("/postgres?", f"/{name}?")) as ledger:
+            ledger.create("c", Settings(label="größer \u4e2d"))
+            with ledger.writing("c") as write:
+                write.append(Commented("7", "schön \u4e2d \U0001f600"), by="ann")
+            assert ledger.events("c")[0].event.text == "schön \u4e2d \U0001f600"
+            assert ledger.settings("c").label == "größer \u4e2d"
+    finally:
+        with psycopg.connect(postgresql_url, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_numbers_that_json_lacks_are_refused_before_anything_is_written(ledger):

@@ -95,9 +95,32 @@ def _foreign(url: str | URL) -> InputError:
     return InputError(f"store must be postgresql://user@host/database; got {told}. Leave it out to keep a file.")
 
 
-def serialised(value: Any) -> str:
-    """JSON as the ledger keeps it."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+class Serialised(str):
+    """JSON as the ledger keeps it, ready to be written."""
+
+
+def serialised(value: Any, *, escaped: bool = False) -> Serialised:
+    r"""JSON as the ledger keeps it: its texts in UTF-8 or, if `escaped` or nothing else can be, with escapes.
+
+    >>> serialised({"text": "größer"}), serialised("größer", escaped=True), serialised(serialised([1]))
+    ('{"text":"größer"}', '"gr\\u00f6\\u00dfer"', '[1]')
+    """
+    if isinstance(value, Serialised):
+        return value
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=escaped)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, which versions before could write too
+        return serialised(value, escaped=True)
+    return Serialised(text)
+
+
+def escaped(connection: Connection) -> bool:
+    """Whether the database cannot keep every character: a PostgreSQL database with another encoding than UTF-8."""
+    if connection.dialect.name != "postgresql":
+        return False
+    info = connection.connection.dbapi_connection.info  # type: ignore[union-attr]
+    return bool(info.parameter_status("server_encoding") != "UTF8")
 
 
 def engine(url: URL, patience: float, *, place: Place | None = None, create: bool = True) -> Engine:

@@ -33,7 +33,7 @@ from unskew.campaigns.ledger.events import (
 )
 from unskew.campaigns.ledger.opinions import Opinion, counted, differ, for_two, votes, wanted
 from unskew.campaigns.ledger.pace import Pace
-from unskew.errors import StoreError
+from unskew.errors import LedgerDamaged
 from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 SKIPS = 15
 """The number of rows that somebody may skip one after the other. Then they get no more until somebody says so."""
+
+OLD_TOKENS = 1000
+"""The number of tokens that no longer work of which is known whose they were, the latest."""
 
 Barred = Literal["ended", "paused", "skips"]
 """Why somebody gets no rows: the campaign has ended, they were paused, or they skip everything."""
@@ -234,6 +237,8 @@ class State:
     """What the next labels were expected to gain when the last round closed."""
     corrections: Counter[str] = field(default_factory=Counter)
     """The number of answers that each person replaced."""
+    changes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By person and row, how often that person replaced or took back an answer."""
     pace: Pace = field(default_factory=Pace)
     """How long each person takes for a row."""
     parts: tuple[Extended, ...] = ()
@@ -321,7 +326,7 @@ class State:
             try:
                 self.apply(one)
             except (LookupError, TypeError, ValueError, AttributeError, AssertionError, OverflowError):
-                raise StoreError(
+                raise LedgerDamaged(
                     f"event {one.number or one.id} of the ledger, {one.kind!r}, does not fit those before it. "
                     "Restore the ledger from a copy."
                 ) from None
@@ -367,6 +372,7 @@ class State:
     def _corrected(self, recorded: Recorded, event: Corrected) -> None:
         row, actor = self.rows[event.id], recorded.actor
         self.corrections[actor] += 1
+        self.changes[actor, row.id] += 1
         if event.reason:
             text = f"{event.was or 'skipped'} → {event.label or 'skipped'}: {event.reason}"
             self.comments.setdefault(row.id, []).append(Comment(actor, recorded.at, text))
@@ -381,6 +387,7 @@ class State:
         row, actor = self.rows[event.id], recorded.actor
         own = row.said(actor)
         self.answers.get(actor, {}).pop(row.id, None)
+        self.changes[actor, row.id] += 1
         self.streaks[actor] -= own is not None and own.label is None and self.streaks[actor] > 0
         if len(row.opinions) < 2 or row.settled:
             row = self._reopen(row)
@@ -452,6 +459,8 @@ class State:
         """The token that person has, if any, no longer works."""
         if name in self.people:
             self.old_tokens[self.people[name].token_sha256] = name
+            if len(self.old_tokens) > OLD_TOKENS:
+                del self.old_tokens[next(iter(self.old_tokens))]
 
     def _estimated(self, labels: int, event: Started | Closed | Measured) -> None:
         self.stale = False

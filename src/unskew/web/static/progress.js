@@ -47,8 +47,9 @@ function tiles(s) {
   big($("held"), count(s.held));
   const next = { choosing: "the next rows are being chosen", done: "no row is left to label", others: "these are the last rows" };
   $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more available`;
-  $("trouble").hidden = !s.trouble;
-  $("trouble").firstElementChild.textContent = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
+  const trouble = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
+  $("trouble").hidden = !s.damage && !trouble;
+  $("trouble").firstElementChild.textContent = s.damage || trouble;
 }
 
 function cells(...texts) {

@@ -35,7 +35,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admins: Admins
 
     Without `limits`, whoever serves this page beside others guards it.
     """
-    desk = Desk(campaign)
+    desk = Desk(campaign, planner.demand)
     access = Access(desk, campaign.id, admins)
     turns, results = Turns(), Results(campaign.folder.path)
 

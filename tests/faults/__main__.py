@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from faults.bombs import bombs, throw
 from faults.database import Database, NoDatabase
 from faults.figures import Figures
 from faults.flips import damage_files
@@ -23,7 +24,7 @@ from faults.kills import kill_planners, kill_servers, kill_workers
 from faults.soak import CROWDS, soak
 
 PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "files": 150.0, "inputs": 130.0,
-         "soak": 150.0}  # fmt: skip
+         "bombs": 60.0, "soak": 150.0}  # fmt: skip
 """Every part, and about how many seconds it takes."""
 
 
@@ -80,6 +81,8 @@ def run(parts: list[str], seed: int, scale: float, scratch: Path, command: str) 
         elif part == "inputs":
             inputs = _some(11_000 * scale)
             found.fuzz = fuzz(where, inputs=inputs, chance=chance, tick=said.of(part, inputs))
+        elif part == "bombs":
+            found.bombs = throw(where, kinds=list(bombs()), every_command=scale >= 1, tick=said.of(part, len(bombs())))
         else:
             _soaks(found, where, chance, said.of(part, seconds), scale=scale, seconds=seconds)
         shutil.rmtree(where, ignore_errors=True)

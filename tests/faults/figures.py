@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from faults.bombs import Bombed
 from faults.flips import Damaged
 from faults.fuzz import Fuzzed
 from faults.kills import Killed
@@ -20,19 +21,20 @@ class Figures:
     kills: Killed = field(default_factory=Killed)
     flips: Damaged = field(default_factory=Damaged)
     fuzz: Fuzzed = field(default_factory=Fuzzed)
+    bombs: Bombed = field(default_factory=Bombed)
     soaks: dict[str, Soaked] = field(default_factory=dict)
     """By how the annotators worked."""
     minutes: float = 0.0
 
     @property
     def faults(self) -> list[str]:
-        parts = {"kills": self.kills, "files": self.flips, "inputs": self.fuzz, **self.soaks}
+        parts = {"kills": self.kills, "files": self.flips, "inputs": self.fuzz, "bombs": self.bombs, **self.soaks}
         return [f"{name}: {fault}" for name, part in parts.items() for fault in part.faults]
 
     def markdown(self) -> str:
         """All tables, in the order in which the parts were run."""
         ran = [(self._kills, self.kills.kills), (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
-               (self._soaks, self.soaks)]  # fmt: skip
+               (self._bombs, self.bombs.verdicts), (self._soaks, self.soaks)]  # fmt: skip
         tables = [f"`{self.command}`", self._summary(), *(table() for table, figures in ran if figures)]
         cores = len(os.sched_getaffinity(0))
         machine = f"{self.minutes:.0f} minutes on {cores} cores, Python {platform.python_version()}."
@@ -47,6 +49,7 @@ class Figures:
                 ("processes and databases killed", kills.kills.total()),
                 ("files damaged", flips.flips),
                 ("inputs tried", fuzz.inputs),
+                ("small files that become gigabytes", sum(self.bombs.verdicts.values(), Counter()).total()),
                 ("answers acknowledged", kills.acknowledged + sum(soak.answers for soak in soaks)),
                 ("answers lost", kills.lost + sum(soak.lost for soak in soaks)),
                 ("rows planned or answered twice", kills.twice),
@@ -69,6 +72,12 @@ class Figures:
 
     def _fuzz(self) -> str:
         return _verdicts("odd inputs for", self.fuzz.verdicts, "accepted")
+
+    def _bombs(self) -> str:
+        rows = [(kind, counts.total(), counts["refused"], counts["faults"])
+                for kind, counts in self.bombs.verdicts.items()]  # fmt: skip
+        most = ("most memory of a process, MB", f"{self.bombs.memory / 1e6:.0f}", "", "")
+        return _table(("small file of", "commands", "refused in one line", "faults"), [*rows, most])
 
     def _soaks(self) -> str:
         """A column for each way in which they work."""

@@ -23,7 +23,7 @@ from unskew.cli.results import export, predict, report, status
 from unskew.cli.serve import serve
 from unskew.cli.start import start
 from unskew.cli.why import why
-from unskew.errors import UnskewError
+from unskew.errors import UnskewError, brief
 
 app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 for command in (
@@ -58,7 +58,7 @@ def run(words: list[str]) -> int:
     except typer.TyperException as error:  # an unknown option, or text in place of a number
         wrong = getattr(error.__cause__, "errors", None)  # Pydantic's, which have the value; the message does not
         got = f"; got {wrong()[0]['input']!r}. Correct it, or see --help." if wrong else ""
-        return _refuse(error.format_message() + got)
+        return _refuse(brief(error.format_message() + got))
     return found if isinstance(found, int) else 0
 
 

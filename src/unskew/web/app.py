@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from unskew import __version__
 from unskew.campaigns import Campaign, Rejected
-from unskew.errors import InputError, LedgerBusy, StoreError
+from unskew.errors import InputError, LedgerBusy, StoreError, brief
 from unskew.web import api, conduct_api, pages, results_api, uploads
 from unskew.web.access import Access, Admins
 from unskew.web.desk import Desk
@@ -84,7 +84,8 @@ def say_refusals(app: FastAPI) -> None:
     def said(
         status: int, detail: str, problems: Sequence[str] = (), headers: Mapping[str, str] | None = None
     ) -> JSONResponse:
-        return JSONResponse(Problem(detail=detail, problems=list(problems)).model_dump(), status, headers)
+        problem = Problem(detail=brief(detail), problems=list(map(brief, problems)))
+        return JSONResponse(problem.model_dump(), status, headers)
 
     def unavailable(request: Request, detail: str, headers: Mapping[str, str]) -> Response:
         if inside(request).startswith("/api/"):

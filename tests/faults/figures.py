@@ -3,9 +3,10 @@
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from faults.bombs import Bombed
 from faults.flips import Damaged
 from faults.floods import Flooded
 from faults.fuzz import Fuzzed
@@ -22,7 +23,9 @@ class Figures:
     kills: Killed = field(default_factory=Killed)
     flips: Damaged = field(default_factory=Damaged)
     fuzz: Fuzzed = field(default_factory=Fuzzed)
-    soak: Soaked = field(default_factory=Soaked)
+    bombs: Bombed = field(default_factory=Bombed)
+    soaks: dict[str, Soaked] = field(default_factory=dict)
+    """By how the annotators worked."""
     reach: Reached = field(default_factory=Reached)
     flood: Flooded = field(default_factory=Flooded)
     minutes: float = 0.0
@@ -33,7 +36,8 @@ class Figures:
             "kills": self.kills,
             "files": self.flips,
             "inputs": self.fuzz,
-            "soak": self.soak,
+            "bombs": self.bombs,
+            **self.soaks,
             "reach": self.reach,
             "floods": self.flood,
         }
@@ -42,31 +46,33 @@ class Figures:
     def markdown(self) -> str:
         """All tables, in the order in which the parts were run."""
         ran = [(self._kills, self.kills.kills), (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
-               (self._soak, self.soak.answers), (self._reach, self.reach.verdicts),
-               (self._flood, self.flood.requests)]  # fmt: skip
+               (self._bombs, self.bombs.verdicts), (self._soaks, self.soaks),
+               (self._reach, self.reach.verdicts), (self._flood, self.flood.requests)]  # fmt: skip
         tables = [f"`{self.command}`", self._summary(), *(table() for table, figures in ran if figures)]
         cores = len(os.sched_getaffinity(0))
         machine = f"{self.minutes:.0f} minutes on {cores} cores, Python {platform.python_version()}."
         return "\n\n".join([*tables, machine]) + "\n"
 
     def _summary(self) -> str:
-        kills, flips, fuzz, soak = self.kills, self.flips, self.fuzz, self.soak
-        command = max(flips.longest, fuzz.longest, soak.longest)
+        kills, flips, fuzz, soaks = self.kills, self.flips, self.fuzz, self.soaks.values()
+        command = max(flips.longest, fuzz.longest, *(soak.longest for soak in soaks))
         return _table(
             ("of all", "number"),
             [
                 ("processes and databases killed", kills.kills.total()),
                 ("files damaged", flips.flips),
                 ("inputs tried", fuzz.inputs),
-                ("answers acknowledged", kills.acknowledged + soak.answers),
-                ("answers lost", kills.lost + soak.lost),
+                ("small files that become gigabytes", sum(self.bombs.verdicts.values(), Counter()).total()),
+                ("answers acknowledged", kills.acknowledged + sum(soak.answers for soak in soaks)),
+                ("answers lost", kills.lost + sum(soak.lost for soak in soaks)),
                 ("rows planned or answered twice", kills.twice),
                 ("times that a budget was exceeded", kills.over_budget),
                 ("longest command, input or request alone, seconds", f"{command:.1f}"),
                 ("longest call of 20 workers who wait for each other, seconds", f"{kills.longest:.1f}"),
                 ("commands or inputs without an end in 10 seconds", flips.hangs + fuzz.hangs),
                 ("tracebacks and crashes",
-                 kills.tracebacks + flips.tracebacks + fuzz.tracebacks + fuzz.crashes + soak.tracebacks),
+                 kills.tracebacks + flips.tracebacks + fuzz.tracebacks + fuzz.crashes
+                 + sum(soak.tracebacks for soak in soaks)),
                 ("faults", len(self.faults)),
             ],
         )  # fmt: skip
@@ -83,20 +89,31 @@ class Figures:
     def _reach(self) -> str:
         return _verdicts("folders that name something elsewhere", self.reach.verdicts, "harmless")
 
-    def _soak(self) -> str:
-        soak = self.soak
+    def _bombs(self) -> str:
+        rows = [(kind, counts.total(), counts["refused"], counts["faults"])
+                for kind, counts in self.bombs.verdicts.items()]  # fmt: skip
+        most = ("most memory of a process, MB", f"{self.bombs.memory / 1e6:.0f}", "", "")
+        return _table(("small file of", "commands", "refused in one line", "faults"), [*rows, most])
+
+    def _soaks(self) -> str:
+        """A column for each way in which they work."""
+        rows: list[tuple[str, Callable[[Soaked], str]]] = [
+            ("seconds", lambda soak: f"{soak.seconds:.0f}"),
+            ("answers", lambda soak: f"{soak.answers:,}"),
+            ("answers a second", lambda soak: f"{soak.rate:.1f}"),
+            ("milliseconds of a request with one answer, median", lambda soak: f"{soak.p50:.0f}"),
+            ("95 % within", lambda soak: f"{soak.p95:.0f}"),
+            ("99 % within", lambda soak: f"{soak.p99:.0f}"),
+            ("milliseconds that somebody waits for the next row, median", lambda soak: f"{1000 * soak.wait_p50:.0f}"),
+            ("99 % at most", lambda soak: f"{1000 * soak.wait_p99:.0f}"),
+            ("rounds", lambda soak: f"{soak.rounds:,}"),
+            ("rows of a round, median", lambda soak: f"{soak.round:g}"),
+            ("memory of the server at the start, MB", lambda soak: f"{soak.memory_start:.0f}"),
+            ("memory of the server at the end, MB", lambda soak: f"{soak.memory_end:.0f}"),
+        ]
         return _table(
-            ("20 annotators without pause", "figure"),
-            [
-                ("seconds", f"{soak.seconds:.0f}"),
-                ("answers", soak.answers),
-                ("answers a second", f"{soak.rate:.1f}"),
-                ("milliseconds of a request with one answer, median", f"{soak.p50:.0f}"),
-                ("95 % within", f"{soak.p95:.0f}"),
-                ("99 % within", f"{soak.p99:.0f}"),
-                ("memory of the server at the start, MB", f"{soak.memory_start:.0f}"),
-                ("memory of the server at the end, MB", f"{soak.memory_end:.0f}"),
-            ],
+            ("20 annotators", *self.soaks),
+            [(name, *(figure(soak) for soak in self.soaks.values())) for name, figure in rows],
         )
 
     def _flood(self) -> str:

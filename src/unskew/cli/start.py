@@ -10,7 +10,7 @@ import typer
 from unskew.cli.campaign import Cluster, Json, Types, count, engine, login, next_step, print_json, say_next
 from unskew.cli.conduct import arranged, guidelines_in
 from unskew.cli.progress import waiting
-from unskew.errors import InputError
+from unskew.errors import InputError, exact
 from unskew.estimation.costs import Costs
 from unskew.methods.registry import POOL_METHODS
 
@@ -120,7 +120,9 @@ def start(
     if names is not None and len(names) < 2:
         raise InputError(f"--classes must be two names or more; got {classes!r}. Try --classes no,yes.")
     if not 0 < lease <= YEAR:
-        raise InputError(f"--lease must be above 0 and at most {YEAR} minutes, a year; got {lease:g}. Try --lease 30.")
+        raise InputError(
+            f"--lease must be above 0 and at most {YEAR} minutes, a year; got {exact(lease)}. Try --lease 30."
+        )
     arrangement = {"question": question, "guidelines": guidelines and guidelines_in(guidelines), "overlap": overlap}
     checked_overlap(overlap)
     found: list[Cost] = []

@@ -320,3 +320,4 @@ def test_a_campaign_with_longer_ids_still_opens(loans: Campaign, monkeypatch: py
     with Campaign.open(loans.folder.path) as again:
         (row,) = again.ask(1, by="ada")
         assert len(row.id) > 3 and again.answer(row.id, "yes", by="ada").answered == 1
+    assert loans.refresh().spent == 1

@@ -20,10 +20,11 @@ from faults.figures import Figures
 from faults.flips import damage_files
 from faults.fuzz import fuzz
 from faults.kills import kill_planners, kill_servers, kill_workers
+from faults.search import WAYS, search
 from faults.soak import soak
 
 PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "files": 150.0, "inputs": 130.0,
-         "soak": 65.0}  # fmt: skip
+         "search": 25.0, "soak": 65.0}  # fmt: skip
 """Every part, and about how many seconds it takes."""
 
 
@@ -80,6 +81,8 @@ def run(parts: list[str], seed: int, scale: float, scratch: Path, command: str) 
         elif part == "inputs":
             inputs = _some(11_000 * scale)
             found.fuzz = fuzz(where, inputs=inputs, chance=chance, tick=said.of(part, inputs))
+        elif part == "search":
+            found.search = search(where, chance=chance, tick=said.of(part, 6 * len(WAYS)))
         else:
             found.soak = soak(where, seconds=max(5.0, 60 * scale), chance=chance, tick=said.of(part, seconds))
         shutil.rmtree(where, ignore_errors=True)

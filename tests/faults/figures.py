@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from faults.flips import Damaged
 from faults.fuzz import Fuzzed
 from faults.kills import Killed
+from faults.search import Searched
 from faults.soak import Soaked
 
 
@@ -20,18 +21,20 @@ class Figures:
     kills: Killed = field(default_factory=Killed)
     flips: Damaged = field(default_factory=Damaged)
     fuzz: Fuzzed = field(default_factory=Fuzzed)
+    search: Searched = field(default_factory=Searched)
     soak: Soaked = field(default_factory=Soaked)
     minutes: float = 0.0
 
     @property
     def faults(self) -> list[str]:
-        parts = {"kills": self.kills, "files": self.flips, "inputs": self.fuzz, "soak": self.soak}
+        parts = {"kills": self.kills, "files": self.flips, "inputs": self.fuzz, "search": self.search,
+                 "soak": self.soak}  # fmt: skip
         return [f"{name}: {fault}" for name, part in parts.items() for fault in part.faults]
 
     def markdown(self) -> str:
         """All tables, in the order in which the parts were run."""
         ran = [(self._kills, self.kills.kills), (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
-               (self._soak, self.soak.answers)]  # fmt: skip
+               (self._search, self.search.attacks), (self._soak, self.soak.answers)]  # fmt: skip
         tables = [f"`{self.command}`", self._summary(), *(table() for table, figures in ran if figures)]
         cores = len(os.sched_getaffinity(0))
         machine = f"{self.minutes:.0f} minutes on {cores} cores, Python {platform.python_version()}."
@@ -67,6 +70,18 @@ class Figures:
 
     def _fuzz(self) -> str:
         return _verdicts("odd inputs for", self.fuzz.verdicts, "accepted")
+
+    def _search(self) -> str:
+        tried = self.search
+        return _table(
+            ("an annotator who reads letter by letter", "number"),
+            [
+                ("ways, each on every hidden part", tried.attacks),
+                ("requests", tried.requests),
+                ("letters read in what is shown", tried.read),
+                ("hidden parts of which a letter was read", len(tried.faults)),
+            ],
+        )
 
     def _soak(self) -> str:
         soak = self.soak

@@ -24,10 +24,11 @@ from faults.floods import flood
 from faults.fuzz import fuzz
 from faults.kills import kill_planners, kill_servers, kill_workers
 from faults.reach import ALL, reach
+from faults.search import WAYS, search
 from faults.soak import CROWDS, soak
 
 PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "files": 150.0, "inputs": 130.0,
-         "bombs": 60.0, "soak": 150.0, "reach": 120.0, "floods": 70.0}  # fmt: skip
+         "bombs": 60.0, "soak": 150.0, "reach": 120.0, "search": 25.0, "floods": 70.0}  # fmt: skip
 """Every part, and about how many seconds it takes."""
 
 
@@ -91,6 +92,8 @@ def run(parts: list[str], seed: int, scale: float, scratch: Path, command: str) 
             found.flood = flood(where, seconds=max(5.0, 65 * scale), chance=chance, tick=said.of(part, seconds))
         elif part == "bombs":
             found.bombs = throw(where, kinds=list(bombs()), every_command=scale >= 1, tick=said.of(part, len(bombs())))
+        elif part == "search":
+            found.search = search(where, chance=chance, tick=said.of(part, 6 * len(WAYS)))
         else:
             _soaks(found, where, chance, said.of(part, seconds), scale=scale, seconds=seconds)
         shutil.rmtree(where, ignore_errors=True)

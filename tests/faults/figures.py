@@ -12,6 +12,7 @@ from faults.floods import Flooded
 from faults.fuzz import Fuzzed
 from faults.kills import Killed
 from faults.reach import Reached
+from faults.search import Searched
 from faults.soak import Soaked
 
 
@@ -27,6 +28,7 @@ class Figures:
     soaks: dict[str, Soaked] = field(default_factory=dict)
     """By how the annotators worked."""
     reach: Reached = field(default_factory=Reached)
+    search: Searched = field(default_factory=Searched)
     flood: Flooded = field(default_factory=Flooded)
     minutes: float = 0.0
 
@@ -39,6 +41,7 @@ class Figures:
             "bombs": self.bombs,
             **self.soaks,
             "reach": self.reach,
+            "search": self.search,
             "floods": self.flood,
         }
         return [f"{name}: {fault}" for name, part in parts.items() for fault in part.faults]
@@ -46,8 +49,8 @@ class Figures:
     def markdown(self) -> str:
         """All tables, in the order in which the parts were run."""
         ran = [(self._kills, self.kills.kills), (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
-               (self._bombs, self.bombs.verdicts), (self._soaks, self.soaks),
-               (self._reach, self.reach.verdicts), (self._flood, self.flood.requests)]  # fmt: skip
+               (self._bombs, self.bombs.verdicts), (self._soaks, self.soaks), (self._reach, self.reach.verdicts),
+               (self._search, self.search.attacks), (self._flood, self.flood.requests)]  # fmt: skip
         tables = [f"`{self.command}`", self._summary(), *(table() for table, figures in ran if figures)]
         cores = len(os.sched_getaffinity(0))
         machine = f"{self.minutes:.0f} minutes on {cores} cores, Python {platform.python_version()}."
@@ -88,6 +91,18 @@ class Figures:
 
     def _reach(self) -> str:
         return _verdicts("folders that name something elsewhere", self.reach.verdicts, "harmless")
+
+    def _search(self) -> str:
+        tried = self.search
+        return _table(
+            ("an annotator who reads letter by letter", "number"),
+            [
+                ("ways, each on every hidden part", tried.attacks),
+                ("requests", tried.requests),
+                ("letters read in what is shown", tried.read),
+                ("hidden parts of which a letter was read", len(tried.faults)),
+            ],
+        )
 
     def _bombs(self) -> str:
         rows = [(kind, counts.total(), counts["refused"], counts["faults"])

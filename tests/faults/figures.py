@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from faults.flips import Damaged
 from faults.fuzz import Fuzzed
 from faults.kills import Killed
+from faults.replaced import Replaced
 from faults.soak import Soaked
 
 
@@ -18,6 +19,7 @@ class Figures:
 
     command: str
     kills: Killed = field(default_factory=Killed)
+    replaced: Replaced = field(default_factory=Replaced)
     flips: Damaged = field(default_factory=Damaged)
     fuzz: Fuzzed = field(default_factory=Fuzzed)
     soak: Soaked = field(default_factory=Soaked)
@@ -25,12 +27,14 @@ class Figures:
 
     @property
     def faults(self) -> list[str]:
-        parts = {"kills": self.kills, "files": self.flips, "inputs": self.fuzz, "soak": self.soak}
+        parts = {"kills": self.kills, "replaced": self.replaced, "files": self.flips, "inputs": self.fuzz,
+                 "soak": self.soak}  # fmt: skip
         return [f"{name}: {fault}" for name, part in parts.items() for fault in part.faults]
 
     def markdown(self) -> str:
         """All tables, in the order in which the parts were run."""
-        ran = [(self._kills, self.kills.kills), (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
+        ran = [(self._kills, self.kills.kills), (self._replaced, self.replaced.incidents),
+               (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
                (self._soak, self.soak.answers)]  # fmt: skip
         tables = [f"`{self.command}`", self._summary(), *(table() for table, figures in ran if figures)]
         cores = len(os.sched_getaffinity(0))
@@ -46,8 +50,9 @@ class Figures:
                 ("processes and databases killed", kills.kills.total()),
                 ("files damaged", flips.flips),
                 ("inputs tried", fuzz.inputs),
-                ("answers acknowledged", kills.acknowledged + soak.answers),
-                ("answers lost", kills.lost + soak.lost),
+                ("ledgers deleted or replaced", self.replaced.incidents.total()),
+                ("answers acknowledged", kills.acknowledged + self.replaced.acknowledged + soak.answers),
+                ("answers lost", kills.lost + self.replaced.lost + soak.lost),
                 ("rows planned or answered twice", kills.twice),
                 ("times that a budget was exceeded", kills.over_budget),
                 ("longest command, input or request alone, seconds", f"{command:.1f}"),
@@ -61,6 +66,9 @@ class Figures:
 
     def _kills(self) -> str:
         return _table(("killed with kill -9, under 20 workers", "times"), _summed(self.kills.kills))
+
+    def _replaced(self) -> str:
+        return _table(("the ledger, under 8 workers, was", "times"), _summed(self.replaced.incidents))
 
     def _flips(self) -> str:
         return _verdicts("file with flipped bits, or cut off", self.flips.verdicts, "harmless")

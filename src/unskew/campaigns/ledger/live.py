@@ -61,6 +61,8 @@ class Live:
         except BaseException:  # some of them may have been applied
             self._forget()
             raise
+        if self.last is None:
+            self._ledger.checked()
         self.last = events[-1] if events else self.last
 
     @property

@@ -24,11 +24,12 @@ from faults.floods import flood
 from faults.fuzz import fuzz
 from faults.kills import kill_planners, kill_servers, kill_workers
 from faults.reach import ALL, reach
+from faults.replaced import replace
 from faults.search import WAYS, search
 from faults.soak import CROWDS, soak
 
-PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "files": 150.0, "inputs": 130.0,
-         "bombs": 60.0, "soak": 150.0, "reach": 120.0, "search": 25.0, "floods": 70.0}  # fmt: skip
+PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "replaced": 70.0, "files": 150.0,
+         "inputs": 130.0, "bombs": 60.0, "soak": 150.0, "reach": 120.0, "search": 25.0, "floods": 70.0}  # fmt: skip
 """Every part, and about how many seconds it takes."""
 
 
@@ -79,6 +80,11 @@ def run(parts: list[str], seed: int, scale: float, scratch: Path, command: str) 
             found.kills.add(killed)
         elif part == "planner":
             found.kills.add(kill_planners(where, seconds=seconds, chance=chance, tick=said.of(part, seconds)))
+        elif part == "replaced":
+            incidents = _some(48 * scale)
+            found.replaced = replace(
+                where, incidents=incidents, seconds=seconds, chance=chance, tick=said.of(part, seconds)
+            )
         elif part == "files":
             flips = _some(1050 * scale)
             found.flips = damage_files(where, flips=flips, chance=chance, tick=said.of(part, flips))

@@ -12,6 +12,7 @@ from faults.floods import Flooded
 from faults.fuzz import Fuzzed
 from faults.kills import Killed
 from faults.reach import Reached
+from faults.replaced import Replaced
 from faults.search import Searched
 from faults.soak import Soaked
 
@@ -22,6 +23,7 @@ class Figures:
 
     command: str
     kills: Killed = field(default_factory=Killed)
+    replaced: Replaced = field(default_factory=Replaced)
     flips: Damaged = field(default_factory=Damaged)
     fuzz: Fuzzed = field(default_factory=Fuzzed)
     bombs: Bombed = field(default_factory=Bombed)
@@ -36,6 +38,7 @@ class Figures:
     def faults(self) -> list[str]:
         parts = {
             "kills": self.kills,
+            "replaced": self.replaced,
             "files": self.flips,
             "inputs": self.fuzz,
             "bombs": self.bombs,
@@ -48,9 +51,11 @@ class Figures:
 
     def markdown(self) -> str:
         """All tables, in the order in which the parts were run."""
-        ran = [(self._kills, self.kills.kills), (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
-               (self._bombs, self.bombs.verdicts), (self._soaks, self.soaks), (self._reach, self.reach.verdicts),
-               (self._search, self.search.attacks), (self._flood, self.flood.requests)]  # fmt: skip
+        ran = [(self._kills, self.kills.kills), (self._replaced, self.replaced.incidents),
+               (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
+               (self._bombs, self.bombs.verdicts), (self._soaks, self.soaks),
+               (self._reach, self.reach.verdicts), (self._search, self.search.attacks),
+               (self._flood, self.flood.requests)]  # fmt: skip
         tables = [f"`{self.command}`", self._summary(), *(table() for table, figures in ran if figures)]
         cores = len(os.sched_getaffinity(0))
         machine = f"{self.minutes:.0f} minutes on {cores} cores, Python {platform.python_version()}."
@@ -66,8 +71,10 @@ class Figures:
                 ("files damaged", flips.flips),
                 ("inputs tried", fuzz.inputs),
                 ("small files that become gigabytes", sum(self.bombs.verdicts.values(), Counter()).total()),
-                ("answers acknowledged", kills.acknowledged + sum(soak.answers for soak in soaks)),
-                ("answers lost", kills.lost + sum(soak.lost for soak in soaks)),
+                ("ledgers deleted or replaced", self.replaced.incidents.total()),
+                ("answers acknowledged", kills.acknowledged + self.replaced.acknowledged
+                 + sum(soak.answers for soak in soaks)),
+                ("answers lost", kills.lost + self.replaced.lost + sum(soak.lost for soak in soaks)),
                 ("rows planned or answered twice", kills.twice),
                 ("times that a budget was exceeded", kills.over_budget),
                 ("longest command, input or request alone, seconds", f"{command:.1f}"),
@@ -82,6 +89,9 @@ class Figures:
 
     def _kills(self) -> str:
         return _table(("killed with kill -9, under 20 workers", "times"), _summed(self.kills.kills))
+
+    def _replaced(self) -> str:
+        return _table(("the ledger, under 8 workers, was", "times"), _summed(self.replaced.incidents))
 
     def _flips(self) -> str:
         return _verdicts("file with flipped bits, or cut off", self.flips.verdicts, "harmless")

@@ -1,8 +1,10 @@
 """Answers as they come in: which are new, which repeat what is known, and what is wrong with the others."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, auto
 from numbers import Integral, Real
 from typing import Any
 
@@ -114,6 +116,85 @@ def _checked(one: Any) -> Line:
     return one[0], id_text(one[1]), label_text(one[2])
 
 
+class Outcome(Enum):
+    """What becomes of an answer to a row."""
+
+    FIRST = auto()
+    """It becomes the row's answer."""
+    SECOND = auto()
+    """It is one more opinion of a row that several people see."""
+    CORRECTION = auto()
+    """It replaces the answer that is there."""
+    REPEAT = auto()
+    """It changes nothing."""
+    LATE = auto()
+    """Refused: somebody else finished the row meanwhile."""
+    CONFLICT = auto()
+    """Refused: the row has another answer, and nobody asked to correct it."""
+    NO_PLACE = auto()
+    """Refused: the row was skipped, and its place in the budget went to another row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Who answers, when, and what they may do."""
+
+    actor: str
+    now: datetime
+    force_correct: bool = False
+    only_given: bool = False
+
+    def own(self, state: State, row: Row) -> Opinion | None:
+        """The actor's own answer. With `only_given`, it is what they gave last, whatever became of it since."""
+        if self.only_given:
+            return state.answers.get(self.actor, {}).get(row.id)
+        return row.said(self.actor)
+
+
+def outcome(state: State, row: Row, label: str | None, places: int, rules: Rules) -> Outcome:
+    """What becomes of an answer, where the budget has this number of places. The first line that fits decides.
+
+    ====  ============================================================  ==========
+    line  the row and the answer                                        outcome
+    ====  ============================================================  ==========
+    1     one more opinion of the row is asked of the actor             SECOND
+    2     the actor gave this answer, and it is still theirs to repeat  REPEAT
+    3     somebody else finished the row, and `only_given` holds        LATE
+    4     it is the row's answer, and the actor gave no other           REPEAT
+    5     it is a skip, and somebody else holds the row                 REPEAT
+    6     the row has another answer, which stays unless forced         CONFLICT
+    7     the row was skipped, and the budget is full                   NO_PLACE
+    8     the row has an answer, and a correction is forced             CORRECTION
+    9     the row has no answer, or a skip by somebody else             FIRST
+    ====  ============================================================  ==========
+
+    Line 2: the answer may differ from the one that counts for the row, if several people gave theirs.
+    Line 4: an actor who changes their answer to the one that counts is not answered in silence (line 6):
+    a silent repeat would reveal what the others chose.
+    """
+    actor, only_given, forced = rules.actor, rules.only_given, rules.force_correct
+    own = rules.own(state, row)
+    of_several = _of_several(row, actor)
+    skipped_by_another = own is None and row.status == RowStatus.SKIPPED and row.by != actor
+    if _asked_again(state, row, actor):
+        return Outcome.SECOND
+    same_as_own = row.done and own is not None and own.label == label
+    if same_as_own and not forced and (only_given or of_several):
+        return Outcome.REPEAT
+    if only_given and own is None and _finished_by_another(row, label, actor, places):
+        return Outcome.LATE
+    changed = of_several or (only_given and own is not None and own.label != label)
+    if _is_answer_of(row, label) and not changed:
+        return Outcome.REPEAT
+    if label is None and _held_by_another(row, actor, rules.now):
+        return Outcome.REPEAT
+    if row.done and not forced and not skipped_by_another:
+        return Outcome.CONFLICT
+    if row.status == RowStatus.SKIPPED and places < 1:
+        return Outcome.NO_PLACE
+    return Outcome.CORRECTION if row.done and forced else Outcome.FIRST
+
+
 def judge(
     state: State,
     lines: Sequence[Line | Unread],
@@ -129,61 +210,84 @@ def judge(
     With `only_given`, an answer counts only for rows that were handed to `actor`, now or earlier. The problems of all
     other rows are worded alike, and say nothing of what others hold or answered.
     """
-    problems: list[tuple[int | None, str]] = [(one.line, one.problem) for one in lines if isinstance(one, Unread)]
-    answers = [_checked(one) for one in lines if not isinstance(one, Unread)]
+    rules = Rules(actor, now, force_correct, only_given)
+    unread = [line for line in lines if isinstance(line, Unread)]
+    problems: list[tuple[int | None, str]] = [(line.line, line.problem) for line in unread]
+    answers = [_checked(line) for line in lines if not isinstance(line, Unread)]
     events: list[Event] = []
-    first: dict[str, tuple[int | None, str | None]] = {}
-    repeated, conflicts, places = 0, False, state.left
-    known: Collection[str] = state.given.get(actor, ()) if only_given else state.rows
+    earlier: dict[str, tuple[int | None, str | None]] = {}
+    outcomes: Counter[Outcome] = Counter()
+    places = state.left
+    answerable: Collection[str] = state.given.get(actor, ()) if only_given else state.rows
     for line, written, text in answers:
-        id = written if written in known else written.strip()
-        if id not in known:
-            told = f"row {written!r} was never asked for. Answer only rows that were."
-            problems.append((line, never_given(written, "Answer only") if only_given else told))
+        id = written if written in answerable else written.strip()
+        if id not in answerable:
+            never_asked = f"row {written!r} was never asked for. Answer only rows that were."
+            problem = never_given(written, "Answer only") if only_given else never_asked
+            problems.append((line, problem))
             continue
-        own = state.answers.get(actor, {}).get(id) if only_given else state.rows[id].said(actor)
-        row, label = state.rows[id], None if text is None else canonical(text, classes)
+        label = None if text is None else canonical(text, classes)
         if text is not None and label is None:
-            told = f"label {text!r} of row {id!r} must be {_either(classes)}. Correct it."
-            problems.append((line, told))
-        elif id in first and first[id][1] != label:
-            before, earlier = first[id]
-            told = f"row {id!r} is {_shown(label)} here and {_shown(earlier)} in line {before}. Keep one."
-            if before is None:
-                told = f"row {id!r} has two answers, {_shown(earlier)} and {_shown(label)}. Keep one."
-            problems.append((line, told))
-        elif id in first:
-            repeated += 1
-        elif _wanted_of(state, row, actor):
-            events.append(Seconded(id, label))
-        elif not force_correct and _said_so(row, label, own, several=only_given or _of_several(row, actor)):
-            repeated += 1
-        elif only_given and own is None and _taken(row, label, actor, places):
-            problems.append((line, f"row {written!r} was answered meanwhile. Go on with the next."))
-        elif (_says(row, label) and not _changed(row, label, actor, own if only_given else None)) or (
-            label is None and _held_by_another(row, actor, now)
-        ):
-            repeated += 1
-        elif row.done and not (force_correct or (own is None and _skipped_by_another(row, actor))):
-            conflicts = True
-            told = f"row {id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}."
-            problems.append((line, _to_the_person(id, own) if only_given else told))
-        elif row.status == RowStatus.SKIPPED and places < 1:
-            problems.append((line, f"row {id!r} was skipped and its place in the budget is taken. Leave it out."))
+            problem = f"label {text!r} of row {id!r} must be {_either(classes)}. Correct it."
+            problems.append((line, problem))
+        elif id not in earlier:
+            row = state.rows[id]
+            result = outcome(state, row, label, places, rules)
+            outcomes[result] += 1
+            if result in _REFUSED:
+                own = rules.own(state, row)
+                problems.append((line, _refusal(result, row, written, label, own, rules)))
+            elif result is not Outcome.REPEAT:
+                events.append(_event(result, row, label, rules.own(state, row), actor))
+            if result in (Outcome.FIRST, Outcome.CORRECTION):
+                places += (label is None) - (row.status == RowStatus.SKIPPED)
+        elif earlier[id][1] == label:
+            outcomes[Outcome.REPEAT] += 1
         else:
-            places += (label is None) - (row.status == RowStatus.SKIPPED)
-            if row.done and force_correct:
-                replaced = own if own is not None and _of_several(row, actor) else row
-                events.append(Corrected(id, label, was=replaced.label))
-            else:
-                events.append(Skipped(id) if label is None else Answered(id, label))
-        first.setdefault(id, (line, label))
+            problems.append((line, _contradiction(id, label, *earlier[id])))
+        earlier.setdefault(id, (line, label))
     if problems:
-        raise Rejected(sorted(problems, key=lambda problem: problem[0] or 0), conflicts=conflicts)
-    kinds = [type(event) for event in events]
+        in_order = sorted(problems, key=lambda problem: problem[0] or 0)
+        raise Rejected(in_order, conflicts=outcomes[Outcome.CONFLICT] > 0)
+    kinds = Counter(type(event) for event in events)
     passed = sum(isinstance(event, Seconded) and event.label is None for event in events)
-    answered, skipped = kinds.count(Answered) + kinds.count(Seconded) - passed, kinds.count(Skipped) + passed
-    return events, Told(answered, skipped, kinds.count(Corrected), repeated)
+    return events, Told(
+        answered=kinds[Answered] + kinds[Seconded] - passed,
+        skipped=kinds[Skipped] + passed,
+        corrected=kinds[Corrected],
+        repeated=outcomes[Outcome.REPEAT],
+    )
+
+
+_REFUSED = (Outcome.LATE, Outcome.CONFLICT, Outcome.NO_PLACE)
+
+
+def _refusal(result: Outcome, row: Row, written: str, label: str | None, own: Opinion | None, rules: Rules) -> str:
+    """Why an answer is not taken."""
+    if result is Outcome.LATE:
+        return f"row {written!r} was answered meanwhile. Go on with the next."
+    if result is Outcome.NO_PLACE:
+        return f"row {row.id!r} was skipped and its place in the budget is taken. Leave it out."
+    if rules.only_given:
+        return _to_the_person(row.id, own)
+    return f"row {row.id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}."
+
+
+def _contradiction(id: str, label: str | None, line: int | None, earlier: str | None) -> str:
+    """That a row has one answer here and another one earlier, perhaps in that line."""
+    if line is None:
+        return f"row {id!r} has two answers, {_shown(earlier)} and {_shown(label)}. Keep one."
+    return f"row {id!r} is {_shown(label)} here and {_shown(earlier)} in line {line}. Keep one."
+
+
+def _event(result: Outcome, row: Row, label: str | None, own: Opinion | None, actor: str) -> Event:
+    """The event that takes in an answer."""
+    if result is Outcome.SECOND:
+        return Seconded(row.id, label)
+    if result is Outcome.CORRECTION:
+        replaced = own if own is not None and _of_several(row, actor) else row
+        return Corrected(row.id, label, was=replaced.label)
+    return Skipped(row.id) if label is None else Answered(row.id, label)
 
 
 def _either(classes: Sequence[str]) -> str:
@@ -193,43 +297,29 @@ def _either(classes: Sequence[str]) -> str:
     return f"one of {', '.join(map(repr, classes[:8]))}{', ...' if len(classes) > 8 else ''}"
 
 
-def _says(row: Row, label: str | None) -> bool:
-    """Whether the row was answered in this way already."""
+def _is_answer_of(row: Row, label: str | None) -> bool:
+    """Whether this is the answer that counts for the row."""
     return row.status == (RowStatus.SKIPPED if label is None else RowStatus.ANSWERED) and row.label == label
 
 
-def _wanted_of(state: State, row: Row, actor: str) -> bool:
-    """Whether one more opinion of the row is wanted, and the actor was asked for it."""
+def _asked_again(state: State, row: Row, actor: str) -> bool:
+    """Whether one more opinion of the row is needed, and the actor was asked for it."""
     return row.id in state.again and row.said(actor) is None and row.id in state.given.get(actor, ())
 
 
 def _of_several(row: Row, actor: str) -> bool:
-    """Whether the actor is one of several people who said something of the row, and nobody has settled it."""
+    """Whether the actor is one of several people who judged the row, and nobody has settled it."""
     return len(row.opinions) > 1 and not row.settled and row.said(actor) is not None
 
 
-def _said_so(row: Row, label: str | None, own: Opinion | None, *, several: bool) -> bool:
-    """Whether the actor repeats their own answer, though another counts: one of several people's, or on the page."""
-    return row.done and own is not None and own.label == label and several
-
-
-def _changed(row: Row, label: str | None, actor: str, own: Opinion | None) -> bool:
-    """Whether it is not what the actor said before, so that to take it in silence would say what others said."""
-    return _of_several(row, actor) or (own is not None and own.label != label)
-
-
-def _taken(row: Row, label: str | None, actor: str, places: int) -> bool:
-    """Whether somebody else finished the row. A skip of theirs leaves room for a label, if the budget has a place."""
+def _finished_by_another(row: Row, label: str | None, actor: str, places: int) -> bool:
+    """Whether somebody else finished the row. Their skip leaves room for a label, if the budget has a place."""
     skipped = row.status == RowStatus.SKIPPED and (label is None or places > 0)
     return row.done and row.by != actor and not skipped
 
 
 def _held_by_another(row: Row, actor: str, now: datetime) -> bool:
     return row.status == RowStatus.LEASED and row.holder != actor and not row.expired(now)
-
-
-def _skipped_by_another(row: Row, actor: str) -> bool:
-    return row.status == RowStatus.SKIPPED and row.by != actor
 
 
 def _to_the_person(id: str, own: Opinion | None) -> str:

@@ -280,6 +280,8 @@ class Design:
             for r, epoch in zip(self.rounds, self._epochs, strict=True)
         ]
         now, later = np.array(lost, dtype=np.int64).reshape(-1, 2).T
+        # r_k leaves out the rows chosen in round k, but not those drawn in it. So what it lacks are all chosen
+        # rows lost up to this round, and the drawn rows lost before it.
         return np.asarray((self.rest + np.cumsum(now) + np.cumsum(later) - later) / np.maximum(self.rest, 1))
 
     def stand_for(self, k: int) -> Floats:
@@ -298,6 +300,7 @@ class Design:
 
     def _worth(self, even: float, stratum: int) -> Floats:
         """What each round is worth for a stratum: its number of draws over the spread that one leaves there."""
+        # lambda_k^s is proportional to a_k / (V_k n_s / n_k), and 0 for rounds before the rows came (E4).
         part, k = self._strata.parts[stratum], np.arange(len(self.rounds))
         a = np.array([len(r.drawn) for r in self.rounds], dtype=np.float64) * (k >= part.since)
         return np.asarray(a / np.maximum(self.spreads(even) * (part.rows / self._strata.sizes(len(k))), 1e-300))
@@ -340,7 +343,10 @@ class Design:
             return np.full(self.n, 1.0 / self.n)
         w, of = np.zeros(self.held), self._strata.of
         shares = self._all_shares(even)
-        after = shares.sum(axis=1)  # the share of T_k, T_k+1, ...
+        # A row of K_k counts fully in T_k and in every later T (E2). So a chosen row of round k has the
+        # weight lambda_k + lambda_k+1 + ..., which is `after`. A drawn row has s_j lambda_k, because
+        # others of its round could have been drawn instead (E1), and lambda_k+1 + ... from then on.
+        after = shares.sum(axis=1)
         for k, (r, share, (chosen, drawn)) in enumerate(zip(self.rounds, shares.T, self.standing(), strict=True)):
             w[chosen.rows] += chosen.each * after[of[chosen.rows]]
             w[r.drawn] += self.stand_for(k) * share[of[r.drawn]]
@@ -355,6 +361,9 @@ class Design:
         """
         if self.complete:
             return 0.0
+        # V_k is the spread of labels, whose variance is `even` on average (E3). That of x is taken to be larger
+        # or smaller in proportion. The inverse of `worth` is then what all draws leave in a stratum (E4), and
+        # the totals of strata add up.
         variance = 0.0
         for stratum in range(len(self._strata.parts)):
             worth = float(self._worth(even, stratum).sum())
@@ -371,16 +380,22 @@ class Design:
         return mean_of(x[inside], None if self.counts is None else self.counts[inside])
 
     def moments(self, x: Floats, expected: Expected, even: float) -> Moments:
-        """The larger of the variances that the drawn labels show and that the model expects of them."""
+        """The larger of the variances that the drawn labels show and that the model expects of them.
+
+        Where no drawn label happened to be wrong, the labels alone would show no variance at all.
+        """
         return max(self.of_draws(Expected(x**2, x**3), even), self.of_draws(expected, even))
 
     def of_draws(self, label: Expected, even: float) -> Moments:
         """The variance and the third cumulant of sum_k lambda_k T_k / n, given what the label of each row adds.
 
         A row that stands for u rows was there with chance 1 / u. Then the variance of u x is (u - 1) x^2, its third
-        cumulant (u - 1) (u - 2) x^3, and each such row stands for u of them.
+        cumulant (u - 1) (u - 2) x^3, and each such row stands for u of them. With u = s_j these sums are E7 and E8
+        of docs/theory.md.
         """
         square, cube, shares, of = *label, self._all_shares(even), self._strata.of
+        # Rows that were asked for and lost make `each` larger than 1: those that stand for them vary like drawn
+        # rows. A chosen row that was answered has u = 1 and adds nothing. Shares as in `pool_weights`.
         variance, third, after = 0.0, 0.0, shares.sum(axis=1)
         for k, (share, (chosen, drawn)) in enumerate(zip(shares.T, self.standing(), strict=True)):
             later = after - share

@@ -194,11 +194,14 @@ def population(
             f"an estimate needs labels drawn at random; {got}, and the log {_silent(log)}. "
             "Set drawn= above 0, and answer drawn rows."
         )
+    # c of E5. One source alone counts fully. Of two, the log counts only if it is trusted and agrees with the draw.
     c, agreement = (1.0, 0.0) if not has_draw else (0.0, 1.0), None
     if has_log and has_draw:
         together = _shares(sample, what, name)
         _, slopes = _at(sample, what, name, together)
         found, (by_log, by_draw) = sample.spread(slopes, (1.0, 1.0)), sample.means(slopes)
+        # Both corrections of E5 estimate the same mean of d, independently: their difference has mean 0 and the
+        # sum of their variances. `agreement` is its two-sided normal p-value.
         apart, expected = (by_log - by_draw) ** 2, found.log.variance + found.draw.variance
         agreement = math.erfc(math.sqrt(apart / expected / 2.0)) if expected > 0.0 else float(apart == 0.0)
         if log == "given" and agreement >= DISAGREE:
@@ -246,7 +249,11 @@ def _silent(log: Log) -> str:
 
 
 def _shares(sample: Sample, what: Ratio | Smooth, name: str) -> tuple[float, float]:
-    """c: how much log and draw count, by the variances that the model expects."""
+    """How much log and draw count, by the variances that the model expects: c_0 and c_1 of E5.
+
+    They were expected before the labels came. Variances that the labels show would favour the source that happened
+    to show few errors, and bias the estimate downwards.
+    """
     _, slopes = measured(what, sample.masses((0.0, 0.0)), name)
     log, draw = sample.anticipated(slopes)
     draw += sample.of_rows(slopes)  # that of the log includes its rows
@@ -275,14 +282,15 @@ def _interval(
     estimate, whose ends are a little further on the side of the tail, is tried too, and the further end counts.
     """
     value, slopes = _at(sample, what, name, c)
-    here = sample.spread(slopes, c)
+    here = sample.spread(slopes, c)  # delta method: the slopes take the place of x
     low, high = least, most = _range(what, name)
-    inside = min(max(value, least), most)
+    inside = min(max(value, least), most)  # corrections by labels can carry an estimate beyond what can be
     spread: Spread | None = here
     if isinstance(what, Ratio) and np.ptp(what.bottom) > 0.0:  # otherwise the bottom is known
         spread = _of_ratio(sample, what, inside, most, c)
     if spread is not None:
         ends = _ends(z, spread.variance(c), 0.0)
+        # The third cumulant is itself uncertain, so the skewed interval may widen the normal one, never narrow it.
         if not (of_all and name == "error"):
             skewed = _ends(z, spread.variance(c), spread.skew(c))
             ends = min(ends[0], skewed[0]), max(ends[1], skewed[1])
@@ -291,7 +299,7 @@ def _interval(
 
 
 def _ends(z: float, variance: float, slope: float) -> tuple[float, float]:
-    """Where (d / z)^2 = variance + slope d: how far below and above the value the interval ends.
+    """Where (d / z)^2 = variance + slope d (E9): how far below and above the value the interval ends.
 
     `slope` is how fast the variance grows with the value: the third cumulant, divided by the variance. If it is 0,
     the interval is normal. For a share of n rows it is (1 - 2 share) / n, and this is nearly Wilson's interval (1927).
@@ -313,7 +321,7 @@ def _range(what: Ratio | Smooth, name: str) -> tuple[float, float]:
 
 
 def _of_ratio(sample: Sample, what: Ratio, value: float, most: float, c: tuple[float, float]) -> Spread | None:
-    """How uncertain a ratio in [0, most] is, for its interval: taken at a value a little nearer to the middle.
+    """How uncertain a ratio in [0, most] is, for its interval: taken at a value a little nearer to the middle (E6).
 
     If the bottom is as uncertain as the number of k rows, the value is moved as if half a row more had been found and
     half a row more had been missed. Otherwise a model that found all of three labelled positives would seem to be sure

@@ -21,6 +21,9 @@ class Part(NamedTuple):
 class Strata:
     """Which rows of a pool came when.
 
+    The total of the pool is the sum of the totals of its strata. Each is estimated by the rounds that could ask for
+    its rows, so new rows may differ from old ones as much as they like (E4 of docs/theory.md).
+
     Parameters
     ----------
     parts : sequence of Part
@@ -55,11 +58,14 @@ class Strata:
         return sum(part.rows for part in self.parts)
 
     def sizes(self, rounds: int) -> Ints:
-        """n_k: the number of rows of the pool when round k was planned."""
+        """n_k of E4: the number of rows of the pool when round k was planned."""
         return np.array([sum(part.rows for part in self._there(k)) for k in range(rounds)], dtype=np.int64)
 
     def epochs(self, rounds: int) -> Ints:
-        """The number of parts of the pool when round k was planned."""
+        """The number of parts of the pool when round k was planned.
+
+        Rounds of one epoch asked for rows of the same pool, so answers of one may stand for lost ones of another.
+        """
         return np.array([len(self._there(k)) for k in range(rounds)], dtype=np.int64)
 
     def inside(self, stratum: int) -> Bools:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unskew.methods.rounds import StreamRound
-from unskew.methods.streams.linear_method import LinearMethod, LinearState, still_inside
-from unskew.rows import Growing
+from unskew.methods.streams.linear_method import LinearMethod, LinearState, Tested, still_inside
+from unskew.rows import Floats, Growing, Rows
 from unskew.theory.disagreement import LinearTest
 
 
@@ -42,7 +42,7 @@ class Everything:
         before = Kept(method.from_zero(), method.tested_before, X, y, q0, rows, rows, 0)
         return self.train(method, before)  # first model: the log alone, weights 1/Q0
 
-    def choose(self, method: LinearMethod, X: np.ndarray, q0: np.ndarray) -> StreamRound:
+    def test(self, method: LinearMethod, X: Rows, q0: Floats) -> Tested:
         state = method.state_
         assert isinstance(state, Kept)
         m, n = method.log_.m, state.n
@@ -50,10 +50,7 @@ class Everything:
         test = LinearTest(method.C, V, state.fit.loss(), m + n)
         a = math.sqrt(method.eta / (method.eta + m + n))  # t = cnt here
         y, inside = test(state.fit.descent, X, a)
-        whole = np.ones_like(inside)
-        queried = whole if method.queries_all else inside
-        plan = still_inside(state.all_inside, inside)
-        return StreamRound(X, q0, y, queried, whole, queried.astype(np.float64), plan)
+        return Tested(y, inside, np.ones_like(inside), still_inside(state.all_inside, inside))
 
     def learn(self, method: LinearMethod, batch: StreamRound) -> LinearState:
         state = method.state_

@@ -13,6 +13,15 @@ class IDBAL(DBALwm):
     """`DBALwm` that also leaves out rows that the log covers well (key ideas 1, 2 and 3; Algorithm 1).
 
     Rows with Q_k(x) = 1{Q0(x) <= xi_k + 1/alpha} = 0 are not queried, and no label is inferred for them.
+    Where each line of Algorithm 1 stands::
+
+        lines 3, 7     Segments.warm_start: xi_0, and the first model from the log's first third
+        lines 4, 10    StreamMethod.ask: the next n_{k+1} = 2 n_k rows
+        line 8         Segments.test: is x in D_{k+1}?
+        lines 9, 12    Segments.explore, Segments.test: xi_{k+1}, and Z_t = Q_{k+1}(X_t)
+        line 14        LinearMethod.choose: query inside D_{k+1}, infer outside
+        lines 17-18    Segments.learn: a slice of the log and the kept rows,
+                       weighted by eq. 2 (DBALwm.weigh)
     """
 
     debiases = True

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -42,6 +42,19 @@ class LinearState:
     """Whether every row tested so far lay in the disagreement region; None before the first test."""
 
 
+class Tested(NamedTuple):
+    """What the present model says of the rows of a batch."""
+
+    y: Floats
+    """The label it infers for each."""
+    inside: Bools
+    """Whether each lies in the disagreement region D_{k+1}."""
+    kept: Bools
+    """Q_{k+1}: whether the round uses the row at all."""
+    plan: Any
+    """What `learn` has to remember of the test."""
+
+
 class Regime(Protocol):
     """Which rows a fit uses, and what is kept between rounds. A regime has no state; it uses the method's `state_`."""
 
@@ -49,8 +62,8 @@ class Regime(Protocol):
     first_batch: int
 
     def warm_start(self, method: "LinearMethod") -> LinearState: ...
-    def choose(self, method: Any, X: Rows, q0: Floats) -> StreamRound: ...
-    def learn(self, method: Any, batch: StreamRound) -> LinearState: ...
+    def test(self, method: "LinearMethod", X: Rows, q0: Floats) -> Tested: ...
+    def learn(self, method: "LinearMethod", batch: StreamRound) -> LinearState: ...
 
 
 class LinearMethod(StreamMethod):
@@ -123,7 +136,9 @@ class LinearMethod(StreamMethod):
         return self._regime.warm_start(self)
 
     def choose(self, X: Rows, q0: Floats) -> StreamRound:
-        return self._regime.choose(self, X, q0)
+        y, inside, kept, plan = self._regime.test(self, X, q0)  # lines 8, 9 and 12
+        queried = kept if self.queries_all else inside & kept  # line 14
+        return StreamRound(X, q0, y, queried, kept, queried.astype(np.float64), plan)
 
     def learn(self, batch: StreamRound) -> LinearState:
         return self._regime.learn(self, batch)

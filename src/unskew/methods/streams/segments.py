@@ -7,7 +7,7 @@ import numpy as np
 
 from unskew import _kernels
 from unskew.methods.rounds import StreamRound
-from unskew.methods.streams.linear_method import Fit, LinearMethod, LinearState, still_inside
+from unskew.methods.streams.linear_method import Fit, LinearMethod, LinearState, Tested, still_inside
 from unskew.rows import Bools, Floats, Rows, stack
 from unskew.theory.disagreement import LinearTest
 
@@ -30,7 +30,7 @@ class Segment(LinearState):
 
 
 class Exploration(NamedTuple):
-    """What `choose` decided about the round: the test, xi_{k+1}, and the cut of Q_{k+1}."""
+    """What `test` decided about the round: the test, xi_{k+1}, and the cut of Q_{k+1}."""
 
     test: LinearTest
     xi: float
@@ -67,15 +67,14 @@ class Segments:
             V=method.largest_weight(1.0, 0.0, xi),
         )
 
-    def choose(self, method: LinearMethod, X: Rows, q0: Floats) -> StreamRound:
+    def test(self, method: LinearMethod, X: Rows, q0: Floats) -> Tested:
         state = method.state_
         assert isinstance(state, Segment)
         test = LinearTest(method.C, state.V, state.fit.loss(), state.cnt, all_up_to=self.all_up_to)
         y, inside = test(state.fit.descent, X)  # line 8: is x in D_{k+1}?
         plan = self.explore(method, state, test, q0, inside)
         kept = q0 <= plan.cut if method.debiases else np.ones_like(inside)  # line 12: Z_t = Q_{k+1}(X_t)
-        queried = kept if method.queries_all else inside & kept  # line 14
-        return StreamRound(X, q0, y, queried, kept, queried.astype(np.float64), plan)
+        return Tested(y, inside, kept, plan)
 
     def explore(self, method: LinearMethod, state: Segment, test: LinearTest, q0: Floats, inside: Bools) -> Exploration:
         """Line 9: xi_{k+1} from D_{k+1}, and Q_{k+1} from xi_{k+1}."""

@@ -9,7 +9,7 @@ from unskew.errors import InputError
 from unskew.methods.rounds import StreamRound
 from unskew.methods.streams.dbal import DBALwm
 from unskew.methods.streams.everything import Everything, Kept
-from unskew.methods.streams.linear_method import LinearMethod, LinearState, Regime
+from unskew.methods.streams.linear_method import LinearMethod, LinearState, Regime, Tested
 from unskew.rows import Floats, Growing, Rows, take
 from unskew.sampling.weights import mixture
 from unskew.theory.disagreement import LinearTest
@@ -89,16 +89,14 @@ class Controlled(Everything):
         X, y, q0 = (Growing(part) for part in (log.revealed_X, log.revealed_y, log.revealed_q0))
         return self.train(method, Clipped(method.from_zero(), None, X, y, q0, rows, rows, 0))
 
-    def choose(self, method: LinearMethod, X: Rows, q0: Floats) -> StreamRound:
+    def test(self, method: LinearMethod, X: Rows, q0: Floats) -> Tested:
         state = method.state_
         assert isinstance(state, Clipped)
         t = method.log_.m + state.n
         test = LinearTest(method.C, state.M, state.second_moment() / state.M, t)
         y, inside = test(state.fit.descent, X, math.sqrt(method.eta / (method.eta + t)))
         cut = 2.0 * (state.n + len(q0)) / method.log_.m
-        candidates = q0 < cut
-        queried = inside & candidates
-        return StreamRound(X, q0, y, queried, candidates, queried.astype(np.float64), cut)
+        return Tested(y, inside, q0 < cut, cut)
 
     def learn(self, method: LinearMethod, batch: StreamRound) -> LinearState:
         state = method.state_

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -18,7 +19,7 @@ from unskew.campaigns import Campaign
 from unskew.campaigns.ledger import live
 from unskew.campaigns.ledger.snapshot import FILE
 from unskew.campaigns.user_cache import user_cache
-from unskew.web.planner import InProcess
+from unskew.web.planner import InProcess, Outlook, Planner
 from web_page import PATIENCE, begin, links_of, serve_process, wait_for
 
 
@@ -131,6 +132,20 @@ def test_damage_to_old_events_is_shown_to_the_administrator(tmp_path: Path, monk
         status = client.get("/api/status").json()
         assert "event 4 of the ledger was changed" in status["damage"] and status["trouble"] is None
         assert not list(user_cache().rglob(FILE))
+
+
+@pytest.mark.parametrize("damage", [None, "event 4 of the ledger was changed"])
+def test_no_rows_are_chosen_for_a_damaged_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str | None
+) -> None:
+    watch = SimpleNamespace(damage=damage, look=lambda: damage)
+    monkeypatch.setattr(Campaign, "watching", lambda _: watch)
+    outlooks: list[Outlook] = []
+    turns = iter([False, False, True])
+    with Campaign.open(begin(tmp_path)) as campaign:
+        Planner(campaign).run(lambda _: next(turns), outlooks.append)
+        assert len(campaign.refresh().batches) == (0 if damage else 1)
+    assert outlooks[-1].damage == damage
 
 
 def test_a_planner_that_cannot_open_the_ledger_says_why(tmp_path: Path) -> None:

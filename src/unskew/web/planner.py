@@ -79,7 +79,7 @@ class Planner:
         while not stopped(wait):
             begun = time.monotonic()
             try:
-                closed, planned = self.step()
+                closed, planned = (0, False) if watch.damage else self.step()
                 self.campaign.keep()
                 before, about = about, self._about()
                 renew = closed or first or about != before

@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from unskew.campaigns import Campaign
 from unskew.web.access import Admins
 from unskew.web.app import create_app
+from unskew.web.demand import Demand
 from unskew.web.planner import Outlook
 from web_page import FREE, applicants
 
@@ -85,7 +86,8 @@ class Ada:
 class NoPlanner:
     """Every row is planned in advance."""
 
-    outlook = Outlook()
+    def __init__(self) -> None:
+        self.outlook, self.demand = Outlook(), Demand()
 
     def start(self) -> None: ...
     def stop(self) -> None: ...

@@ -77,7 +77,9 @@ def test_a_snapshot_that_differs_from_the_events_is_named_and_removed(kept: Path
         state, last = campaign.state, campaign._live.last
         assert last is not None
         state.spent = 99
-        SnapshotFile(campaign.ledger.address, campaign.id).write(campaign._live._root, last, state)
+        SnapshotFile(campaign.ledger.address, campaign.id).write(
+            campaign._live._root, campaign.ledger.file, last, state
+        )
     with Campaign.open(kept, now=clock) as campaign, pytest.raises(StoreError, match="snapshot .* did not agree"):
         campaign.verify()
     with Campaign.open(kept, now=clock) as campaign:

@@ -295,14 +295,29 @@ def test_without_a_snapshot_the_file_is_checked_and_every_event_read(
 
 
 @pytest.mark.parametrize(
-    "damage", ["cut", "flipped", "empty", "no JSON", "other format", "other ledger", "other root", "event missing",
-               "other hash", "writable by others", "behind the head", "nested"],
-)  # fmt: skip
+    "damage",
+    [
+        "cut",
+        "flipped",
+        "empty",
+        "no JSON",
+        "other format",
+        "other ledger",
+        "other root",
+        "other file",
+        "event missing",
+        "other hash",
+        "writable by others",
+        "behind the head",
+        "nested",
+    ],
+)
 def test_a_snapshot_that_does_not_fit_is_passed_over(kept: Path, clock: Any, reads: list[int], damage: str) -> None:
     with Campaign.open(kept, now=clock) as campaign:
         before = campaign.status()
         root, last, state = campaign._live._root, campaign._live.last, campaign.state
         address, id, head = campaign.ledger.address, campaign.id, campaign._live._head
+        which = campaign.ledger.file
     assert last is not None
     (file,) = files()
     content = file.read_bytes()
@@ -320,15 +335,19 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(kept: Path, clock: Any, rea
     elif damage == "other format":
         with pytest.MonkeyPatch.context() as earlier:
             earlier.setattr(snapshot, "FORMAT", "0.0.1 1")
-            assert snapshot.SnapshotFile(address, id).write(root, last, state)
+            assert snapshot.SnapshotFile(address, id).write(root, which, last, state)
     elif damage == "other ledger":
         other = snapshot.SnapshotFile("elsewhere", id)
-        assert other.write(root, last, state)
+        assert other.write(root, which, last, state)
         (other._cache.path / FILE).replace(file)
     else:
-        wrong = {"other root": ("0" * 64, last), "event missing": (root, Link(last.id + 9, last.number + 9, last.hash)),
-                 "other hash": (root, Link(last.id, last.number, "0" * 64))}  # fmt: skip
-        assert snapshot.SnapshotFile(address, id).write(*wrong.get(damage, (root, last)), state)
+        wrong = {
+            "other root": ("0" * 64, which, last),
+            "other file": (root, (1, 2), last),
+            "event missing": (root, which, Link(last.id + 9, last.number + 9, last.hash)),
+            "other hash": (root, which, Link(last.id, last.number, "0" * 64)),
+        }
+        assert snapshot.SnapshotFile(address, id).write(*wrong.get(damage, (root, which, last)), state)
         if damage == "writable by others":
             file.parent.chmod(0o777)
         elif damage == "behind the head":

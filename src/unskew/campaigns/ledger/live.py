@@ -93,7 +93,7 @@ class Live:
     def snapshot(self) -> Snapshot | None:
         """The user's snapshot, if the ledger has its last event."""
         self._root = self._ledger.root(self.campaign).hash
-        found = self._snapshot.read(self._root)
+        found = self._snapshot.read(self._root, self._ledger.file)
         return found if found is not None and self._ledger.holds(self.campaign, found.last) else None
 
     def keep(self) -> None:
@@ -106,7 +106,7 @@ class Live:
                 return
             if self._kept and not self._snapshot.exists:  # somebody found the ledger damaged since
                 return
-            self._snapshot.write(self._root, self.last, self.known)
+            self._snapshot.write(self._root, self._ledger.file, self.last, self.known)
             self._kept, self._size = self.last.number, size(self.known)
             head = self._head.read()
             if head is None or head.number < self.last.number:  # others have written these events

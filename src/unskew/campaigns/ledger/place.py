@@ -52,9 +52,14 @@ class Place:
         """Whether a connection was made."""
         return bool(self._files)
 
+    @property
+    def file(self) -> Identity:
+        """The file that was opened."""
+        return self._files[0] if self._files else None
+
     def admit(self, connect: Callable[[], sqlite3.Connection]) -> sqlite3.Connection:
         """A new connection, if it is one to the file that the others have open."""
-        before = _identity(self.path)
+        before = identity(self.path)
         if self.opened and not self.same():
             self.refuse()
         connection = connect()
@@ -136,7 +141,7 @@ class Place:
         self._parents, self._keeper = self._keeper, None
 
     def _identities(self) -> tuple[Identity, ...]:
-        return tuple(_identity(self.path.with_name(self.path.name + end)) for end in ENDS)
+        return tuple(identity(self.path.with_name(self.path.name + end)) for end in ENDS)
 
     def _happened(self) -> str:
         now = self._identities()
@@ -197,7 +202,8 @@ class Place:
                 path.unlink(missing_ok=True)
 
 
-def _identity(path: Path) -> Identity:
+def identity(path: Path) -> Identity:
+    """Which file is at a path."""
     try:
         found = os.stat(path, follow_symlinks=False)
     except OSError:

@@ -27,6 +27,7 @@ from unskew.campaigns.ledger.events import (
 )
 from unskew.campaigns.ledger.opinions import Opinion
 from unskew.campaigns.ledger.pace import Pace
+from unskew.campaigns.ledger.place import Identity
 from unskew.campaigns.ledger.state import Batch, Comment, Person, Row, RowStatus, State
 from unskew.campaigns.user_cache import UserCache
 
@@ -60,28 +61,40 @@ class SnapshotFile:
         """Whether there is such a file, of whatever content."""
         return (self._cache.path / FILE).exists()
 
-    def read(self, root: str) -> Snapshot | None:
-        """What the file holds; None if it is not there, damaged, or of a chain with another root."""
+    def read(self, root: str, file: Identity) -> Snapshot | None:
+        """What the file holds; None if it is not there, damaged, or of a chain with another root.
+
+        `file` is which file the ledger is. One that was put in its place is read in full: with what SQLite had
+        written beside the one before it, it can be a mixture of two ledgers.
+        """
         digest, _, text = (self._cache.content(FILE) or b"").partition(b"\n")
         if hashlib.sha256(text).hexdigest().encode() != digest:
             return None
         try:
             record = json.loads(text)
-            if record["of"] != [*self._of, root]:
+            if record["of"] != [*self._of, root, _plain(file)]:
                 return None
             return Snapshot(Link(*record["last"]), from_record(record["state"]))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
 
-    def write(self, root: str, last: Link, state: State) -> bool:
+    def write(self, root: str, file: Identity, last: Link, state: State) -> bool:
         """Replace the file. Returns whether that was possible: it never has to be."""
-        record = {"of": [*self._of, root], "last": [last.id, last.number, last.hash], "state": as_record(state)}
+        record = {
+            "of": [*self._of, root, _plain(file)],
+            "last": [last.id, last.number, last.hash],
+            "state": as_record(state),
+        }
         text = json.dumps(record, separators=(",", ":")).encode()
         return self._cache.replace(FILE, hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
 
     def remove(self) -> None:
         """Remove the file: every event is read again."""
         self._cache.remove(FILE)
+
+
+def _plain(file: Identity) -> list[int] | None:
+    return None if file is None else list(file)
 
 
 def size(state: State) -> int:

@@ -31,7 +31,7 @@ from unskew.campaigns.ledger.engines import (
 )
 from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate, missing
-from unskew.campaigns.ledger.place import Place
+from unskew.campaigns.ledger.place import Identity, Place, identity
 from unskew.campaigns.ledger.settings import Settings
 from unskew.errors import (
     InputError,
@@ -201,6 +201,14 @@ class Ledger:
     def address(self) -> str:
         """Where it is, without a password."""
         return self._shown
+
+    @property
+    def file(self) -> Identity:
+        """Which file it is; None on a server. A copy that is put in its place is another one."""
+        if self._place is not None:
+            return self._place.file
+        database = self._url.database
+        return identity(Path(database)) if database and self._url.get_backend_name() == "sqlite" else None
 
     def create(self, campaign: str, settings: Settings) -> None:
         """Add a campaign, with settings that never change."""

@@ -267,3 +267,35 @@ def test_the_moments_of_several_rounds_are_those_of_one_row_after_another(grown)
     shown = design.moments(x, Expected(np.zeros(30), np.zeros(30)), 0.2)
     again = moments_one_row_at_a_time(design, square, x**3, 0.2)
     assert shown == (pytest.approx(again.variance), pytest.approx(again.third))
+
+
+def test_rows_that_nobody_can_stand_for_are_carried_by_the_drawn_ones():
+    """No chosen row and none of the first draw is answered: later draws stand for them too."""
+    rounds = (
+        Picked(NONE, NONE, np.zeros(0), 3, 2, 1.0),
+        Picked(NONE, np.array([0, 1]), np.array([10.0, 8.0]), 4, 1, 1.0),
+        Picked(NONE, np.array([2]), np.array([6.0]), 1, 0, 1.0),
+    )
+    design = Design(*NO_LOG, 40, rounds)
+    rest = [40 - 3, 40 - 5 - 4, 40 - 5 - 7 - 1]  # those not asked for before, and not chosen
+    assert design.rest.tolist() == rest
+    drawn = [np.zeros(0), np.array([10.0, 8.0]) * 3 / 2, np.array([6.0])]
+    # Of the rows that were chosen so far, none is answered; of the drawn ones, some are
+    for k, nobody in enumerate((3, 7, 8)):
+        assert design.stand_for(k) == pytest.approx(drawn[k] * (rest[k] + nobody) / rest[k])
+
+
+def test_drawn_rows_of_a_time_without_an_answer_are_carried_by_later_draws_alone():
+    """The pool grew after round 0, whose drawn rows are lost: they count from round 1 on."""
+    strata = Strata.at([Part(20), Part(10, since=1)], np.arange(30))
+    rounds = (
+        Picked(np.array([0]), NONE, np.zeros(0), 0, 4, 1.0),
+        Picked(np.array([1]), np.array([2, 25]), np.array([20.0, 9.0]), 0, 0, 1.0),
+    )
+    design = Design(*NO_LOG, 30, rounds, strata=strata)
+    rest = 30 - 1 - 4 - 1
+    assert design.rest.tolist() == [19, rest]
+    assert design.stand_for(1) == pytest.approx(np.array([20.0, 9.0]) * (rest + 4) / rest)
+    first = rounds[0]._replace(drawn=np.array([5]), stand_for=np.array([19.0]), drawn_lost=3)
+    early = Design(*NO_LOG, 30, (first, rounds[1]), strata=strata)
+    assert early.stand_for(1).tolist() == [20.0, 9.0]

@@ -203,6 +203,14 @@ def test_a_column_must_hold_what_it_held_in_the_log(kind: str, values: list[obje
         encoding.plain_column(pl.Series("c", values), kind)
 
 
+def test_dates_are_days_since_1970_and_times_parts_of_a_day() -> None:
+    times = [datetime.datetime(1970, 1, 3, 18), datetime.datetime(1969, 12, 31, 12), None]
+    found = encoding.plain_column(pl.Series("c", times), "date").to_list()
+    assert found[:2] == [2.75, -0.5] and np.isnan(found[2])
+    dates = pl.Series("c", [datetime.date(1970, 1, 3), datetime.date(1969, 12, 31)])
+    assert encoding.plain_column(dates, "date").to_list() == [2.0, -1.0]
+
+
 def test_empty_columns_hold_anything() -> None:
     for kind in ("number", "boolean", "date"):
         for dtype in (pl.Null, pl.Int64, pl.String):

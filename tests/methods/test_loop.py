@@ -1,4 +1,4 @@
-"""The loop of rounds: turns, what is counted, and that a round that fails leaves everything as it was."""
+"""The loop of rounds: turns, what is counted, and what a round that fails leaves."""
 
 from copy import copy
 
@@ -28,9 +28,9 @@ def test_turns_are_taken_one_after_the_other(begun):
         method.ask(6)
     method.tell(s.y[np.asarray(asked)])
     assert method.pending is None and method.labels_ == 6 and len(method.rounds_) == 1
-    for call in (lambda m: m.ask(3), lambda m: m.error(), lambda m: m.predict(s.X), lambda m: m.report()):
-        with pytest.raises(InputError, match="was called before start"):
-            call(Unskew())
+    for name, arguments in (("ask", [3]), ("error", []), ("predict", [s.X]), ("report", [])):
+        with pytest.raises(InputError, match=f"{name} was called before start"):
+            getattr(Unskew(), name)(*arguments)
 
 
 def test_answers_by_position_may_come_in_any_order(begun):
@@ -106,7 +106,8 @@ def test_starting_again_forgets_the_rounds(begun):
 def test_a_log_from_a_frame():
     frame = pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": [1, None, 0], "q0": [0.9, 0.2, 0.5]})
     log = as_log(frame, "y", "q0")
-    assert log.q0.tolist() == [0.9, 0.2, 0.5] and not log.q0_estimated and as_log(log, None, None) is log
+    assert log.q0.tolist() == [0.9, 0.2, 0.5] and not log.q0_estimated
+    assert as_log(log, None, None) is log
     with pytest.raises(InputError, match="describe a frame; got LoggedData"):
         as_log(log, "y", None)
     with pytest.raises(InputError, match="needs the name of its label column"):

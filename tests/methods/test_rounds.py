@@ -1,4 +1,4 @@
-"""Rounds: what was asked and answered, as the model, the estimates and the reader of `ask` see it."""
+"""Rounds: what was asked and answered, as the model, the estimates and people see it."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from scenes import scene
-from unskew import BayesianLogistic, StreamedUnskew, Team, Unskew, run
+from unskew import BayesianLogistic, LoggedData, StreamedUnskew, Team, Unskew, run
+from unskew.kept import Kept
 from unskew.methods import MarginSampling
 from unskew.models.committee import BootstrapCommittee
 
@@ -58,3 +59,25 @@ def test_every_method_learns_with_the_team():
     assert isinstance(MarginSampling(random_state=0).start(s.log, s.X, s.q0).model_, Team)
     stream = run(StreamedUnskew(random_state=0), s.log, (s.X, s.q0), s.y)
     assert isinstance(stream.model_, Team) and s.error(stream) < 0.3
+
+
+def test_labels_of_a_log_of_which_few_are_kept_count_by_how_many_are_here():
+    """v ~ (N rate q0 + the number bought where q0 is alike / the log's share there) ^ (-1/4)."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    q0 = np.where(X[:, 0] > 0, 0.8, 0.2)
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, 0.0)
+    z = np.repeat([True, False], 200)
+    log = LoggedData(X, np.where(z, y, np.nan), q0=q0, classes=(0.0, 1.0), kept=Kept(4000, 6000))
+    pool, pool_q0 = rng.normal(size=(100, 2)), np.repeat([0.8, 0.2], 50)
+    method = Unskew(random_state=0, model=BayesianLogistic()).start(log, pool, pool_q0)
+    asked = np.asarray(method.ask(12))
+    method.tell(np.where(pool[asked].sum(axis=1) > 0, 1.0, 0.0))
+    high = np.append(X[:200, 0] > 0, pool_q0[asked] == 0.8)  # the labelled rows, in this order
+    share = (20.0 * (X[:200, 0] > 0).sum() + 30.0 * (X[200:, 0] > 0).sum()) / 10_000
+    bought = high[200:].sum() / share, (~high[200:]).sum() / (1.0 - share)
+    rate = 200 / 4000
+    labels = np.where(high, 10_000 * rate * 0.8 + bought[0], 10_000 * rate * 0.2 + bought[1])
+    v = labels**-0.25
+    assert 0 < high[200:].sum() < 12
+    assert method.weights(method.state_) == pytest.approx(v / v.mean(), rel=1e-9)

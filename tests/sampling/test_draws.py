@@ -64,6 +64,18 @@ def test_doubt_has_the_least_spread_but_for_the_share_that_is_even():
     assert best < spread(e, doubt(e)) < 1.1 * best
 
 
+def test_an_error_that_costs_four_times_as_much_is_four_times_as_much_in_doubt():
+    wrong, cost = np.array([0.5, 0.5, 0.1, 0.9]), np.array([1.0, 4.0, 1.0, 1.0])
+    d = np.array([0.5, 2.0, 0.3, 0.3])
+    assert doubt(wrong, cost) == pytest.approx(0.9 * d / d.sum() + 0.1 / 4)
+    assert doubt(wrong, cost, evenly=0.3) == pytest.approx(0.7 * d / d.sum() + 0.3 / 4)
+
+
+def test_the_spread_does_not_depend_on_the_scale_of_the_weights():
+    e, w = np.array([0.5, 0.3, 0.1]), np.array([3.0, 2.0, 1.0])
+    assert spread(e, w) == pytest.approx(spread(e, w / w.sum()))
+
+
 def test_every_row_can_be_drawn():
     w = doubt(np.array([0.5, 1e-300, 0.0, 1.0]))
     assert (w >= 0.1 / 4).all() and w.sum() == pytest.approx(1.0)

@@ -67,6 +67,43 @@ def test_thinness_settles_as_a_blind_spot_is_filled():
     assert ratios == sorted(ratios, reverse=True)
 
 
+def slow_thinness(q0, counts, rate, labelled, bought):
+    """`thinness` one label at a time: how many labels were to be expected where it is."""
+    edges = {sorted(q0)[round(k / weights.BINS * (len(q0) - 1))] for k in range(1, weights.BINS)}
+    labels, N = [*labelled, *bought], sum(counts)
+
+    def bin_of(q):
+        return sum(min(max(q, min(q0)), max(q0)) >= edge for edge in edges)
+
+    found = []
+    for q in labels:
+        here = sum(u for other, u in zip(q0, counts, strict=True) if bin_of(other) == bin_of(q))
+        near = sum(bin_of(other) == bin_of(q) for other in bought)
+        found.append((N * rate * min(max(q, min(q0)), max(q0)) + near / (here / N)) ** -0.25)
+    return np.array(found) * len(found) / sum(found)
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.2, 0.01])
+@pytest.mark.parametrize("seed", range(4))
+def test_thinness_of_a_log_of_which_some_rows_are_kept(rate, seed):
+    """Labels of the log are a share `rate` of all it had; of the bought labels, all are here."""
+    rng = np.random.default_rng(seed)
+    q0 = rng.choice(rng.uniform(0.02, 0.9, 25), 101)
+    counts = rng.uniform(1.0, 30.0, 101)
+    labelled, bought = rng.choice(q0, 20), np.append(rng.choice(q0, 12), [0.001, 0.99])
+    found = weights.thinness(q0, labelled, bought, counts=counts, rate=rate)
+    assert found == pytest.approx(slow_thinness(q0, counts, rate, labelled, bought), rel=1e-12)
+
+
+def test_thinness_of_a_kept_log_changes_with_the_rate():
+    """If one label in a hundred is kept, labels bought where the log is thin soon count less."""
+    q0, counts = np.repeat([0.5, 0.01], 100), np.full(200, 100.0)
+    whole = weights.thinness(q0, [0.5, 0.01], np.full(100, 0.01), counts=counts)
+    kept = weights.thinness(q0, [0.5, 0.01], np.full(100, 0.01), counts=counts, rate=0.01)
+    assert whole[1] / whole[0] == pytest.approx((10_000 / (200 + 200)) ** 0.25)
+    assert kept[1] / kept[0] == pytest.approx((100 / (2 + 200)) ** 0.25)
+
+
 def test_effective_sample_size_is_between_one_and_the_number_of_rows():
     assert weights.effective_sample_size(np.full(9, 4.0)) == pytest.approx(9.0)
     assert weights.effective_sample_size([1e6, 1.0, 1.0]) == pytest.approx(1.0, abs=1e-4)

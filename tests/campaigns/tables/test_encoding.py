@@ -47,12 +47,47 @@ def test_a_row_has_the_same_features_alone_and_among_others() -> None:
         assert encoding.features(fitted, pool[i]).tobytes() == X[i].tobytes()
 
 
-def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = mixed(100)
-    fitted = encoding.encoder(log, kinds(log))
+def with_blocks(rows: int, seed: int = 0) -> pl.DataFrame:
+    """Columns of every kind: numbers, categories, dates, texts and vectors, with holes in each."""
+    rng = np.random.default_rng(seed)
+    words = np.array(["refund", "please", "great", "product", "broken", "late", "thanks", ""])
+    vectors = [None if k % 11 == 5 else rng.normal(size=3).tolist() for k in range(rows)]
+    return mixed(rows, seed).with_columns(
+        note=pl.Series([" ".join(rng.choice(words, 5)) if k % 7 else None for k in range(rows)]),
+        vector=pl.Series(vectors, dtype=pl.Array(pl.Float64, 3)),
+    )
+
+
+PLAIN_KINDS = {"income": "number", "region": "category", "since": "date", "owner": "boolean"}
+BLOCK_KINDS = {**PLAIN_KINDS, "note": "text", "vector": "embedding"}
+
+
+ONE_BLOCK = [{"note": "text"}, {"vector": "embedding"}]
+
+
+@pytest.mark.parametrize("columns", [PLAIN_KINDS, BLOCK_KINDS, *ONE_BLOCK])
+def test_chunks_make_no_difference(
+    columns: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every row of every chunk, also of the last and shorter one, has the features it has alone."""
+    log = with_blocks(100)
+    fitted = encoding.encoder(log, columns)
     X = encoding.features(fitted, log)
+    assert len(np.unique(X, axis=0)) > 60, "rows that can be told apart"
     monkeypatch.setattr(encoding, "CHUNK", 7)
     assert encoding.features(fitted, log).tobytes() == X.tobytes()
+    alone = np.concatenate([encoding.features(fitted, log[i]) for i in range(len(log))])
+    assert alone.tobytes() == X.tobytes()
+
+
+def test_rows_beyond_the_first_chunk_have_their_own_blocks() -> None:
+    """With the chunk as it is: rows of the second one are rows of the first, in another order."""
+    log = with_blocks(200)
+    fitted = encoding.encoder(log, BLOCK_KINDS)
+    X = encoding.features(fitted, log)
+    order = np.random.default_rng(1).integers(0, len(log), encoding.CHUNK + 500)
+    assert encoding.features(fitted, log[order]).tobytes() == X[order].tobytes()
 
 
 def test_features_are_what_the_pipeline_makes() -> None:
@@ -166,6 +201,14 @@ def test_rows_to_json_and_back(rows: list[dict[str, object]]) -> None:
 def test_a_column_must_hold_what_it_held_in_the_log(kind: str, values: list[object], shown: str) -> None:
     with pytest.raises(InputError, match=f"column 'c' must hold a {kind}; got {shown}. Write it as in the log."):
         encoding.plain_column(pl.Series("c", values), kind)
+
+
+def test_dates_are_days_since_1970_and_times_parts_of_a_day() -> None:
+    times = [datetime.datetime(1970, 1, 3, 18), datetime.datetime(1969, 12, 31, 12), None]
+    found = encoding.plain_column(pl.Series("c", times), "date").to_list()
+    assert found[:2] == [2.75, -0.5] and np.isnan(found[2])
+    dates = pl.Series("c", [datetime.date(1970, 1, 3), datetime.date(1969, 12, 31)])
+    assert encoding.plain_column(dates, "date").to_list() == [2.0, -1.0]
 
 
 def test_empty_columns_hold_anything() -> None:

@@ -5,8 +5,12 @@ reStructuredText's `::` before a formula. The site reads Markdown, in which `>>>
 quote, and a tag in a doctest's output is a tag of the page. This extension of griffe, which collects the docstrings for
 mkdocstrings, rewrites both as fences before anything else reads them. It also keeps the star of h*, the paper's best
 classifier, from being read as the begin of emphasis.
+
+A function that takes described options as `**options` is shown with each of them, as `help` shows it.
 """
 
+import inspect
+import pkgutil
 import re
 from typing import Any
 
@@ -87,8 +91,26 @@ class Fences(griffe.Extension):
         self._visit(pkg)
 
     def _visit(self, found: griffe.Object) -> None:
+        if isinstance(found, griffe.Function) and "**options" in ((found.docstring and found.docstring.value) or ""):
+            _with_options(found)
         if found.docstring is not None:
             found.docstring.value = fenced(found.docstring.value)
         for member in found.members.values():
             if not member.is_alias:
                 self._visit(member)
+
+
+def _with_options(found: griffe.Function) -> None:
+    """Signature and docstring as they are once the package is imported."""
+    function = pkgutil.resolve_name(found.canonical_path)
+    shown = inspect.signature(function).parameters.values()
+    assert found.docstring is not None
+    found.docstring.value = inspect.getdoc(function) or ""
+    found.parameters = griffe.Parameters(*map(_parameter, shown))
+
+
+def _parameter(one: inspect.Parameter) -> griffe.Parameter:
+    kind = griffe.ParameterKind[one.kind.name.lower()]
+    default = None if one.default is one.empty else repr(one.default)
+    annotation = one.annotation if isinstance(one.annotation, str) else inspect.formatannotation(one.annotation)
+    return griffe.Parameter(one.name, kind=kind, annotation=annotation, default=default)

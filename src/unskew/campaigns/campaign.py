@@ -1,9 +1,9 @@
 """A campaign: rows are asked for, handed out, answered and learned from, by many people at once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from unskew.campaigns.conduct import Conduct
 from unskew.campaigns.folder import Folder
@@ -14,10 +14,10 @@ from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
 from unskew.campaigns.ledger.status import as_html
 from unskew.campaigns.ledger.store import Ledger, ledger_of, utc_now
+from unskew.campaigns.options import complete, taking
 from unskew.campaigns.rounds import Fit, Rounds
+from unskew.campaigns.start_options import START, Start
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of, to_undo
-from unskew.estimation.aims import Aim
-from unskew.estimation.costs import EQUAL, Costs
 
 if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that fits models, which is slow to import
     import polars as pl
@@ -65,34 +65,15 @@ class Campaign(Conduct):
         self._rounds = Rounds(folder, ledger, self._live)
 
     @classmethod
+    @taking(START)
     def create(
         cls,
         dir: Path | str,
         *,
-        log: "Path | str | pl.DataFrame | Any",
-        pool: "Path | str | pl.DataFrame | Any",
-        label: str,
-        propensity: str | None = None,
-        id: str | None = None,
-        policy: str | None = None,
-        pool_labels: str = "known",
-        same_ids: str = "refuse",
-        budget: int = 500,
-        method: str = "Unskew",
-        model: Any = None,
-        drawn: float = 0.5,
-        costs: Costs = EQUAL,
-        recall: float | None = None,
-        store: str | None = None,
-        classes: Sequence[str] | None = None,
-        lease: timedelta = timedelta(minutes=30),
-        seed: int = 0,
-        look: int = 0,
-        hash: bool = False,
-        types: Mapping[str, str] | None = None,
         now: Callable[[], datetime] = utc_now,
         progress: "Progress | None" = None,
         costing: "Callable[[Cost], None] | None" = None,
+        **options: Unpack[Start],
     ) -> Self:
         """Begin a campaign in a new folder, from a log and a pool.
 
@@ -100,49 +81,15 @@ class Campaign(Conduct):
         ----------
         dir : path
             A folder that holds no campaign yet.
-        log, pool : path or frame
-            CSV, Parquet or Arrow files, folders or globs of such files of one kind, or Polars or pandas frames. The
-            files of a pool stay where they are if they are several, or one with more than 200,000 rows. All others are
-            copied into `dir`. Of a log of more rows, some are kept (`tables.log_files`). Several logs are a list.
-        label, propensity, id : str
-            Columns. `label` and `propensity` are in the log; without `propensity`, they are estimated. `id` is in the
-            pool, and so may propensities be: the log's decision, had the row been in the log. They are used in weights.
-        policy, pool_labels, same_ids : str
-            The log's column of who decided, for propensities within each; what becomes of labels in the pool, and of
-            ids in both tables (`tables.pool_labels`).
-        budget, drawn : int, float
-            The number of labels that may be bought, and the share of them drawn at random, on which estimates rest.
-        method : str
-            A method that works on a pool: a name in `unskew.methods.registry`, or your own as ``module:Class``.
-        model : classifier, str or dict, optional
-            Learn with this classifier instead of the method's own: one that scikit-learn can clone, whose `fit` takes
-            `sample_weight`, or ``"module:Class"``, or ``{"class": "module:Class", "parameters": {...}}``.
-        costs, recall : Costs, float
-            What a missed positive and a false alarm cost; they decide who is flagged, asked for and reported. Or the
-            share of all positives to find instead: the threshold then follows the model.
-        store : str, optional
-            ``postgresql://user@host/database``; the password may be in ~/.pgpass. By default, a file in `dir`.
-        classes : sequence of str, optional
-            (negative, positive) or more, if the log does not show every one or they are to be in another order.
-        lease : timedelta
-            For how long a row is kept for the person who asked for it.
-        look, seed, hash : int, bool
-            Each round considers only `look` rows, drawn at random; 0 looks at all. `seed` seeds everything random. With
-            `hash`, the SHA-256 of every file of a pool that stays where it is will be kept, for `check_hashes`.
-        types : mapping, optional
-            What columns hold where they look like something else: ``{"zip": "category", "size": "ordinal:S,M,L"}``.
+        **options
         now, progress, costing : callable
             The clock; what is told how many rows are read, or copies of `model` fitted, and of how many; and what is
             told what each ask costs with this `model`, before the first fits.
         """
         from unskew.campaigns.creating import create  # scikit-learn takes seconds to import
 
-        create(
-            Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            model=model, drawn=drawn, aim=Aim(costs, recall), store=store, lease=lease, seed=seed, look=look, hash=hash,
-            classes=None if classes is None else list(classes), types=types, policy=policy, pool_labels=pool_labels,
-            same_ids=same_ids, progress=progress, costing=costing,
-        )  # fmt: skip
+        checked = cast(Start, complete(START, options))
+        create(Folder(dir), checked, progress=progress, costing=costing)
         return cls.open(dir, now=now)
 
     @classmethod

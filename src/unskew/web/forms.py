@@ -1,0 +1,140 @@
+"""The page's forms and what they send, made of the descriptions of options.
+
+A form is a list of fields, which `templates/fields.html` draws and `static/fields.js` reads by their
+names. The model of what it sends has the same names.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import GenericAlias
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, Field, create_model
+
+from unskew.campaigns.ledger.arrangement import ARRANGED, CHANGES
+from unskew.campaigns.options import Option, Page, Step, check, on_page, plain
+from unskew.campaigns.start_options import START
+
+Model = TypeVar("Model", bound=BaseModel)
+
+OPTIONS = {**START, **ARRANGED}
+
+PERCENT = 100
+"""The page shows shares in percent."""
+INSIDE = 0.1
+"""How far from a bound that is itself refused a percentage must stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A field as a template draws it."""
+
+    name: str
+    page: Page
+    attributes: dict[str, str] = field(default_factory=dict)
+    """Those of its input."""
+    value: str = ""
+    choices: Sequence[tuple[str, str]] = ()
+    """Each value and what it is called."""
+
+
+def form(step: Step) -> list[FormField]:
+    """The fields of a form that have no markup of their own."""
+    asked = on_page(OPTIONS, step).values()
+    return [_field(option, page) for option, page in asked if page.kind != "own"]
+
+
+def _field(option: Option, page: Page) -> FormField:
+    attributes = {"placeholder": page.example} if page.example else {}
+    if option.longest:
+        attributes["maxlength"] = str(option.longest)
+    if page.kind in ("number", "percent"):
+        attributes |= _range(option, page)
+        if option.default is not None and page.part != "more":  # a folded field cannot be pointed at
+            attributes["required"] = ""
+    if page.kind == "column":
+        attributes |= {"data-of": page.of, "data-none": page.none}
+    scale = PERCENT if page.kind == "percent" else 1
+    value = f"{scale * option.default:g}" if isinstance(option.default, int | float) else option.default
+    return FormField(option.name, page, attributes, value or "", list(page.says.items()))
+
+
+def _range(option: Option, page: Page) -> dict[str, str]:
+    """The bounds and steps of a number."""
+    whole = plain(option.type) is int and page.kind == "number"
+    scale, inside = (PERCENT, INSIDE) if page.kind == "percent" else (1, 0.0)
+    found = {"type": "number", "step": "1" if whole else "any"}
+    if page.kind == "percent":
+        found["data-scale"] = str(PERCENT)
+    for name, bound, sign in (("min", option.least, 1), ("max", option.most, -1)):
+        if bound is not None:
+            found[name] = f"{scale * bound + sign * inside * option.within:.6f}".rstrip("0").rstrip(".")
+    return found
+
+
+def asking(step: Step) -> Callable[[type[Model]], type[Model]]:
+    """A decorator for a model of what a form sends: it gets a field for each option the form asks for."""
+    asked = on_page(OPTIONS, step).values()
+    return _with_fields({option.name: (_json_type(option, page), _usual(option)) for option, page in asked})
+
+
+def changing() -> Callable[[type[Model]], type[Model]]:
+    """A decorator for a model of changes: a field for each thing that may change, None where it stays."""
+    pages = {name: page for name, (_, page) in on_page(OPTIONS, "campaign").items()}
+    return _with_fields(
+        {name: (_json_type(option, pages.get(name)) | None, None) for name, option in CHANGES.items()}
+    )
+
+
+def showing() -> Callable[[type[Model]], type[Model]]:
+    """A decorator for a model of how a campaign is arranged: a field for each thing that may change."""
+    return _with_fields({name: (_described(option), ...) for name, option in ARRANGED.items()})
+
+
+def _with_fields(fields: Mapping[str, tuple[Any, Any]]) -> Callable[[type[Model]], type[Model]]:
+    def made(model: type[Model]) -> type[Model]:
+        more: dict[str, Any] = dict(fields)
+        return create_model(
+            model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **more
+        )
+
+    return made
+
+
+def _described(option: Option) -> Any:
+    return Annotated[_plain_json(option), Field(description=option.about or option.help)]
+
+
+def _json_type(option: Option, page: Page | None) -> Any:
+    """The type of an option in JSON, with its bounds, and our own words for what is wrong."""
+    bounds: dict[str, Any] = {}
+    if plain(option.type) in (int, float):
+        least, most = ("gt", "lt") if option.within else ("ge", "le")
+        bounds = {name: bound for name, bound in ((least, option.least), (most, option.most)) if bound is not None}
+    if option.longest:
+        bounds["max_length"] = option.longest
+    name = page.label if page is not None and page.kind in ("number", "choice") else option.name
+
+    def checked(value: Any) -> Any:
+        return check(option, int(value) if isinstance(value, float) and value.is_integer() else value, name)
+
+    described = Field(description=option.about or option.help, **bounds)
+    return Annotated[_plain_json(option), described, BeforeValidator(checked)]
+
+
+def _plain_json(option: Option) -> Any:
+    """The type of a value in JSON. What is required of `start` may still be open on a page."""
+    if option.choices:
+        return Literal[option.choices]
+    kind = plain(option.type)
+    made, within = get_origin(kind), get_args(kind)
+    if made is Mapping:
+        return GenericAlias(dict, within)
+    if made is Sequence:
+        return GenericAlias(list, within)
+    return option.type | None if option.required else option.type
+
+
+def _usual(option: Option) -> Any:
+    kind = get_origin(_plain_json(option))
+    return kind() if kind in (dict, list) else option.default

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 
-def add(module: str, text: str, *, before: str) -> None:
-    """Import the module with this text in its file. Nothing may have imported it yet."""
+def add(module: str, *texts: tuple[str, str]) -> None:
+    """Import the module with each text before the other one in its file. Nothing may have imported it yet."""
     spec = importlib.util.find_spec(module)
-    assert spec is not None and spec.loader is not None and spec.origin is not None
+    assert spec is not None and spec.origin is not None
     source = Path(spec.origin).read_text()
-    assert source.count(before) == 1
+    for text, before in texts:
+        assert source.count(before) == 1
+        source = source.replace(before, text + before)
     made = importlib.util.module_from_spec(spec)
     sys.modules[module] = made
-    exec(compile(source.replace(before, text + before), spec.origin, "exec"), made.__dict__)
+    exec(compile(source, spec.origin, "exec"), made.__dict__)
     parent, _, name = module.rpartition(".")
     setattr(importlib.import_module(parent), name, made)
 

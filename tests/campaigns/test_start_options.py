@@ -31,7 +31,7 @@ import contextlib, inspect, io, json, sys
 from pathlib import Path
 from added_options import add
 folder = Path(sys.argv[1])
-add("unskew.campaigns.start_options", sys.argv[2], before="\\n    hash: Annotated[")
+add("unskew.campaigns.start_options", (sys.argv[2], "\\n    hash: Annotated["))
 
 from campaign_folder import make, write_tables
 from unskew.campaigns import Campaign

@@ -1,15 +1,17 @@
 """A campaign: rows are asked for, handed out, answered and learned from, by many people at once."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from unskew.campaigns.conduct import Conduct
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger.events import Undone
+from unskew.campaigns.ledger.events import Event, Said, Undone
 from unskew.campaigns.ledger.live import Transaction
 from unskew.campaigns.ledger.people import checked_name
+from unskew.campaigns.ledger.remarks import Remarks, remarks_in
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
 from unskew.campaigns.ledger.status import as_html
@@ -190,19 +192,35 @@ class Campaign(Conduct):
         return self.tell_lines(lines_of(answers), by=by, force_correct=force_correct)
 
     def tell_lines(
-        self, lines: Sequence[Line | Unread], *, by: str, force_correct: bool = False, only_given: bool = False
+        self,
+        lines: Sequence[Line | Unread],
+        *,
+        by: str,
+        force_correct: bool = False,
+        only_given: bool = False,
+        remarks: Mapping[str, Remarks] | None = None,
     ) -> Told:
         """Like `tell`, for lines (number, id, label) of a file. A line that could not be read is a problem as well.
 
-        With `only_given`, `by` may answer only rows that were handed to `by`, now or earlier.
+        With `only_given`, `by` may answer only rows that were handed to `by`, now or earlier. `remarks` are recorded
+        with the answers, by row id (`ledger.remarks`).
         """
         with self._live.writing() as write:
-            return self._take_in(write, lines, by, force_correct=force_correct, only_given=only_given)
+            return self._take_in(write, lines, by, remarks, force_correct=force_correct, only_given=only_given)
 
-    def exchange(self, lines: Sequence[Line], n: int, *, by: str, fit: Fit = list) -> tuple[Told, list[Row]]:
+    def exchange(
+        self,
+        lines: Sequence[Line],
+        n: int,
+        *,
+        by: str,
+        fit: Fit = list,
+        remarks: Mapping[str, Remarks] | None = None,
+    ) -> tuple[Told, list[Row]]:
         """`tell_lines` with `only_given`, then `hand_out`, in one transaction: answers in, the next rows out."""
         with self._live.writing() as write:
-            return self._take_in(write, lines, by, only_given=True), self._rounds.give(write, n, by, fit)[0]
+            taken = self._take_in(write, lines, by, remarks, only_given=True)
+            return taken, self._rounds.give(write, n, by, fit)[0]
 
     def answer(self, id: str, label: Label, *, by: str) -> Told:
         """Take in one answer."""
@@ -230,11 +248,18 @@ class Campaign(Conduct):
                 row = state.asked_of(by, row.id)
             return row
 
-    def _take_in(self, write: Transaction, lines: Sequence[Line | Unread], by: str, **how: bool) -> Told:
+    def _take_in(
+        self,
+        write: Transaction,
+        lines: Sequence[Line | Unread],
+        by: str,
+        remarks: Mapping[str, Remarks] | None,
+        **how: bool,
+    ) -> Told:
         checked_name(by)
         now = self.ledger.now()
         events, told = judge(write.state, lines, self.settings.classes, actor=by, now=now, **how)
-        write.append(*events, by=by)
+        write.append(*(_with_remarks(event, remarks or {}) for event in events), by=by)
         return told
 
     # Learning
@@ -322,3 +347,10 @@ class Campaign(Conduct):
 
     def _repr_html_(self) -> str:
         return as_html(self.name, self.status())
+
+
+def _with_remarks(event: Event, remarks: Mapping[str, Remarks]) -> Event:
+    """The event of an answer, with what is to be recorded beside it."""
+    if isinstance(event, Said) and event.id in remarks:
+        return replace(event, remarks=remarks_in(remarks[event.id]))
+    return event

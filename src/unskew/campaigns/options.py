@@ -199,7 +199,7 @@ def _range(option: Option, value: Any) -> str:
     ('at least 0', 'in (0, 1)')
     """
     least, most = option.least, option.most
-    if least is not None and most is not None and not isinstance(value, int):
+    if least is not None and most is not None and plain(option.type) is not int:
         return f"in ({least}, {most})" if option.within else f"in [{least}, {most}]"
     above, below = ("above", "below") if option.within else ("at least", "at most")
     return f"{above} {least:,}" if least is not None and not value > least else f"{below} {most:,}"

@@ -61,6 +61,7 @@ class AnswerShown(Said):
     settled: bool
     mine: bool = Field(description="Whether the reader may change it without being the administrator.")
     doubt: float | None = Field(description="The chance that the label is wrong, as far as the model can say.")
+    remarks: dict[str, Any] = Field(description="What was recorded with the answer, by its name in words.")
     comments: list[CommentShown]
 
 

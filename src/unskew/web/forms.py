@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from unskew.campaigns.ledger.arrangement import ARRANGED, CHANGES
+from unskew.campaigns.ledger.remarks import REMARKS
 from unskew.campaigns.options import Option, Page, Step, check, on_page, plain
 from unskew.campaigns.start_options import START
 
@@ -75,20 +76,32 @@ def _range(option: Option, page: Page) -> dict[str, str]:
 def asking(step: Step) -> Callable[[type[Model]], type[Model]]:
     """A decorator for a model of what a form sends: it gets a field for each option the form asks for."""
     asked = on_page(OPTIONS, step).values()
-    return _with_fields({option.name: (_json_type(option, page), _usual(option)) for option, page in asked})
+    return _with_fields(
+        {option.name: (_checked(option, page), _described(option, _usual(option))) for option, page in asked}
+    )
 
 
 def changing() -> Callable[[type[Model]], type[Model]]:
     """A decorator for a model of changes: a field for each thing that may change, None where it stays."""
     pages = {name: page for name, (_, page) in on_page(OPTIONS, "campaign").items()}
     return _with_fields(
-        {name: (_json_type(option, pages.get(name)) | None, None) for name, option in CHANGES.items()}
+        {
+            name: (_checked(option, pages.get(name)) | None, _described(option, None))
+            for name, option in CHANGES.items()
+        }
     )
 
 
 def showing() -> Callable[[type[Model]], type[Model]]:
     """A decorator for a model of how a campaign is arranged: a field for each thing that may change."""
-    return _with_fields({name: (_described(option), ...) for name, option in ARRANGED.items()})
+    return _with_fields({name: (_json(option), _described(option, ...)) for name, option in ARRANGED.items()})
+
+
+def remarking() -> Callable[[type[Model]], type[Model]]:
+    """A decorator for a model of an answer: a field for each thing that may be recorded with it."""
+    return _with_fields(
+        {name: (_checked(option, None) | None, _described(option, None)) for name, option in REMARKS.items()}
+    )
 
 
 def _with_fields(fields: Mapping[str, tuple[Any, Any]]) -> Callable[[type[Model]], type[Model]]:
@@ -101,11 +114,11 @@ def _with_fields(fields: Mapping[str, tuple[Any, Any]]) -> Callable[[type[Model]
     return made
 
 
-def _described(option: Option) -> Any:
-    return Annotated[_plain_json(option), Field(description=option.about or option.help)]
+def _described(option: Option, default: Any) -> Any:
+    return Field(default, description=option.about or option.help)
 
 
-def _json_type(option: Option, page: Page | None) -> Any:
+def _checked(option: Option, page: Page | None) -> Any:
     """The type of an option in JSON, with its bounds, and our own words for what is wrong."""
     bounds: dict[str, Any] = {}
     if plain(option.type) in (int, float):
@@ -113,28 +126,29 @@ def _json_type(option: Option, page: Page | None) -> Any:
         bounds = {name: bound for name, bound in ((least, option.least), (most, option.most)) if bound is not None}
     if option.longest:
         bounds["max_length"] = option.longest
+    if option.type is bool:
+        bounds["strict"] = True
     name = page.label if page is not None and page.kind in ("number", "choice") else option.name
 
-    def checked(value: Any) -> Any:
+    def check_it(value: Any) -> Any:
         return check(option, int(value) if isinstance(value, float) and value.is_integer() else value, name)
 
-    described = Field(description=option.about or option.help, **bounds)
-    return Annotated[_plain_json(option), described, BeforeValidator(checked)]
+    kind: Any = Annotated[_json(option), Field(**bounds), BeforeValidator(check_it)]
+    return kind | None if _usual(option) is None else kind
 
 
-def _plain_json(option: Option) -> Any:
-    """The type of a value in JSON. What is required of `start` may still be open on a page."""
+def _json(option: Option) -> Any:
+    """The type of a value in JSON."""
     if option.choices:
         return Literal[option.choices]
     kind = plain(option.type)
     made, within = get_origin(kind), get_args(kind)
     if made is Mapping:
         return GenericAlias(dict, within)
-    if made is Sequence:
-        return GenericAlias(list, within)
-    return option.type | None if option.required else option.type
+    return GenericAlias(list, within) if made is Sequence else kind
 
 
 def _usual(option: Option) -> Any:
-    kind = get_origin(_plain_json(option))
-    return kind() if kind in (dict, list) else option.default
+    """The default of a form: of a list or table, an empty one."""
+    made = get_origin(_json(option))
+    return made() if made in (dict, list) else option.default

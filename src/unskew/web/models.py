@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE, checked_name
+from unskew.web.forms import remarking
 
 Supply = Literal["rows", "choosing", "others", "done", "ended", "paused", "skips"]
 Name = Annotated[
@@ -118,6 +119,7 @@ class Hand(BaseModel):
     last: str | None = Field(description="The id that an undo would take back.")
 
 
+@remarking()
 class Answer(Strict):
     """A label, written as one of the classes; null skips the row."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from unskew.campaigns import Row
 from unskew.campaigns.ledger.answers import Given
+from unskew.campaigns.ledger.remarks import REMARKS
 from unskew.campaigns.ledger.state import Comment
 from unskew.errors import InputError
 from unskew.web import show
@@ -90,7 +91,8 @@ class Office:
 
 def _answer(given: Given, person: SignedIn, doubts: dict[str, float], columns: show.Columns) -> AnswerShown:
     row, admin = given.row, person.role == "admin"
-    said = row.said(person.name)
+    said, own = row.said(person.name), row.said(given.by)
+    noted = {} if own is None else dict(own.remarks)
     return AnswerShown(
         id=row.id,
         round=row.round,
@@ -104,6 +106,7 @@ def _answer(given: Given, person: SignedIn, doubts: dict[str, float], columns: s
         settled=row.settled,
         mine=said is not None and not row.settled,
         doubt=doubts.get(row.id) if admin and given.counts else None,
+        remarks={REMARKS[name].words: value for name, value in noted.items()},
         comments=_comments(given.comments, None if admin else person.name),
     )
 

@@ -28,7 +28,7 @@ import contextlib, io, json, os, sys
 from pathlib import Path
 from added_options import add
 os.chdir(sys.argv[1])
-add("unskew.campaigns.ledger.arrangement", sys.argv[2], before="\\n    def changed(self")
+add("unskew.campaigns.ledger.arrangement", (sys.argv[2], "\\n    def changed(self"))
 
 from campaign_folder import make, write_tables
 from unskew.campaigns import Campaign

@@ -339,17 +339,17 @@ class State:
         if row.status == RowStatus.SKIPPED:  # by somebody else
             row = self._reopen(row)
         self.streaks[recorded.actor] = 0
-        self._finish(row, recorded, Opinion(recorded.actor, event.label, recorded.at))
+        self._finish(row, recorded, Opinion(recorded.actor, event.label, recorded.at, event.remarks))
 
     def _skipped(self, recorded: Recorded, event: Skipped) -> None:
         self.streaks[recorded.actor] += 1
-        self._finish(self.rows[event.id], recorded, Opinion(recorded.actor, None, recorded.at))
+        self._finish(self.rows[event.id], recorded, Opinion(recorded.actor, None, recorded.at, event.remarks))
 
     def _seconded(self, recorded: Recorded, event: Seconded) -> None:
         row, actor = self.rows[event.id], recorded.actor
         self.streaks[actor] = self.streaks[actor] + 1 if event.label is None else 0
         self.done.setdefault(actor, []).append(row.id)
-        self._opined(row, (*row.opinions, Opinion(actor, event.label, recorded.at)))
+        self._opined(row, (*row.opinions, Opinion(actor, event.label, recorded.at, event.remarks)))
 
     def _corrected(self, recorded: Recorded, event: Corrected) -> None:
         row, actor = self.rows[event.id], recorded.actor

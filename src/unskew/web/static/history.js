@@ -62,6 +62,7 @@ function marks(one) {
   else if (!one.counts) found.push([`${one.counted ?? "skipped"} counts`, ""]);
   if (one.settled) found.push(["settled", "good"]);
   if (one.doubt !== null && one.doubt >= 0.5) found.push([`${Math.round(100 * one.doubt)} % likely wrong`, "warn"]);
+  for (const [name, value] of Object.entries(one.remarks)) found.push([`${name}: ${value}`, ""]);
   if (one.comments.length) found.push([count(one.comments.length, "comment"), ""]);
   return found;
 }

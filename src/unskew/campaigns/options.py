@@ -1,8 +1,8 @@
 """What an option is: described once, and read by commands, page, Python, ledger and reference.
 
 An option is a field of a class whose type is annotated with an `Option`. `campaigns.start_options`
-describes what `start` takes, `ledger.arrangement` what may change later, and `ledger.remarks` what is
-recorded with an answer.
+describes what `start` takes, `ledger.arrangement` what may change later, and `ledger.remarks` what
+is recorded with an answer.
 
 >>> from typing import TypedDict
 >>> class Coffee(TypedDict, total=False):
@@ -47,7 +47,7 @@ class Page:
     label: str = ""
     hint: str = ""
     part: str = ""
-    """The part of the form in which it stands; "" for the first of a beginning, "more" where it is folded."""
+    """The part of the form in which it stands: "more" is folded at first."""
     example: str = ""
     """What an empty field shows."""
     of: Literal["", "log", "pool"] = ""
@@ -124,6 +124,7 @@ class Option:
         """
         return self.name.replace("_", " ")
 
+
 def described(cls: Any) -> dict[str, Option]:
     """The options of a `TypedDict` or a dataclass, by name, in their order."""
     defaults = {}
@@ -157,7 +158,7 @@ def _flagged(option: Option) -> Option:
 def check(option: Option, value: Any, name: str) -> Any:
     """The value, or one line that says what is wrong with it: name, rule, value and remedy.
 
-    `name` is how whoever reads that line calls the option. Whole numbers of NumPy become Python's own.
+    `name` is how whoever reads that line calls the option. Whole numbers of NumPy become Python's.
     """
     if value is None and option.default is None:
         return value
@@ -225,14 +226,12 @@ def complete(options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[st
     for name, option in options.items():
         if option.required and name not in given:
             raise TypeError(f"missing a required argument: {name!r}")
-    return {
-        name: check(option, given[name], name) if name in given else option.default
-        for name, option in options.items()
-    }
+    checked = {name: check(options[name], value, name) for name, value in given.items()}
+    return {name: checked.get(name, option.default) for name, option in options.items()}
 
 
 def typed(options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was typed on the command line, by the names of Python. What was left out is not there."""
+    """What was typed on the command line, by the names of Python, without what was left out."""
     values = {}
     for name, option in options.items():
         own = {part.name: given[part.name] for part in option.typed if part.name in given}
@@ -249,7 +248,7 @@ def typed(options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, 
 
 
 def filled_in(options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was filled in on the page, by the names of Python: parts are joined, and the rest is as it came."""
+    """What was filled in on the page, by the names of Python: parts are joined."""
     values = dict(given)
     for name, option in options.items():
         parts = () if option.pages else option.parts
@@ -270,9 +269,9 @@ def on_page(options: Mapping[str, Option], step: Step) -> "dict[str, tuple[Optio
 
 
 def taking(options: Mapping[str, Option]) -> Callable[[Function], Function]:
-    """A decorator for a function that takes these options as `**options`: its signature and docstring name each.
+    """A decorator for a function that takes these options as `**options`.
 
-    In the docstring, they take the place of a line ``**options``.
+    Its signature then names each. In its docstring, they take the place of a line ``**options``.
     """
 
     def described_by(function: Function) -> Function:
@@ -293,11 +292,14 @@ def taking(options: Mapping[str, Option]) -> Callable[[Function], Function]:
 
 def _parameter(option: Option) -> inspect.Parameter:
     default = inspect.Parameter.empty if option.required else option.default
-    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=option.type)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(option.name, kind, default=default, annotation=option.type)
 
 
 def _documented(option: Option) -> list[str]:
     """The option as a parameter in a docstring."""
-    kind = re.sub(r"\b[a-z_]+\.", "", inspect.formatannotation(option.type)).replace(" | None", ", optional")
-    words = textwrap.wrap(option.about or option.help, 80, break_long_words=False, break_on_hyphens=False)
-    return [f"{option.name} : {kind}", *(f"    {line}" for line in words)]
+    kind = re.sub(r"\b[a-z_]+\.", "", inspect.formatannotation(option.type))  # without modules
+    words = textwrap.TextWrapper(80, break_long_words=False, break_on_hyphens=False)
+    lines = words.wrap(option.about or option.help)
+    heading = f"{option.name} : {kind.replace(' | None', ', optional')}"
+    return [heading, *(f"    {line}" for line in lines)]

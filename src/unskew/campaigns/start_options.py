@@ -1,7 +1,7 @@
-"""What `start` takes, each option described once: a new one is a field here, and the code that heeds it.
+"""What `start` takes, each option described once: a new one is a field here, and its use.
 
-`Campaign.create`, `unskew start`, the page and its JSON interface, the ledger's record and the reference
-read these descriptions. Nothing heavy is imported here, since `unskew --help` reads them too.
+`Campaign.create`, `unskew start`, the page and its JSON interface, the ledger's record and the
+reference read these descriptions. Nothing heavy is imported here, since `unskew --help` does too.
 """
 
 import json
@@ -16,10 +16,10 @@ from unskew.estimation.costs import EQUAL, LEAST, MOST, Costs
 from unskew.methods.registry import POOL_METHODS
 
 POOL_LABELS = ("known", "logged", "ignore")
-"""What becomes of labels in a pool: they stand for their own rows, they are a log's, or are not used."""
+"""What becomes of labels in a pool: they stand for their own rows, are a log's, or are not used."""
 
 SAME_IDS = ("refuse", "merge", "separate")
-"""What becomes of ids that are in log and pool: an error, one person each, or two different ones each."""
+"""What becomes of ids in log and pool: an error, one person each, or two different ones each."""
 
 KINDS = ("number", "category", "ordinal", "boolean", "date", "text", "embedding", "ignore")
 """What a column may be said to hold."""
@@ -39,9 +39,8 @@ def _costs(cost_false_negative: float = 1.0, cost_false_positive: float = 1.0) -
 
 def _lease(lease: float) -> timedelta:
     if not 0 < lease <= YEAR:
-        raise InputError(
-            f"--lease must be above 0 and at most {YEAR} minutes, a year; got {lease:g}. Try --lease 30."
-        )
+        rule = f"above 0 and at most {YEAR} minutes, a year"
+        raise InputError(f"--lease must be {rule}; got {lease:g}. Try --lease 30.")
     return timedelta(minutes=lease)
 
 
@@ -49,7 +48,8 @@ def _classes(classes: str) -> list[str]:
     """Classes as they are typed: NEG,POS."""
     names = [name.strip() for name in classes.split(",")]
     if len(names) < 2:
-        raise InputError(f"--classes must be two names or more; got {classes!r}. Try --classes no,yes.")
+        remedy = "Try --classes no,yes."
+        raise InputError(f"--classes must be two names or more; got {classes!r}. {remedy}")
     return names
 
 
@@ -63,10 +63,8 @@ def parsed(types: Sequence[str]) -> dict[str, str]:
     for option in types:
         found = re.fullmatch(r"(.+?)=([^=:]+)(:.*)?", option, re.DOTALL)
         if found is None:
-            raise InputError(
-                f"--type is like age=number; got {option!r:.60}. "
-                f"Name a column and one of {', '.join(KINDS)}."
-            )
+            remedy = f"Name a column and one of {', '.join(KINDS)}."
+            raise InputError(f"--type is like age=number; got {option!r:.60}. {remedy}")
         column, word, order = found.groups()
         if column in kinds:
             raise InputError(f"--type names {column!r} twice. Give a column one type.")
@@ -78,12 +76,13 @@ def _recipe(model: str | None, model_parameters: str | None) -> dict[str, Any]:
     """A classifier of the user's own, by name and parameters."""
     given = model_parameters
     if model is None:
-        raise InputError(f"--model-parameters needs --model; got {given!r:.60} alone. Name the model.")
+        raise InputError(f"--model-parameters needs --model; got {given!r:.60}. Name the model.")
     example = """Try --model-parameters '{"n_estimators": 50}'."""
     try:
         parameters = json.loads(given or "{}")
     except (ValueError, RecursionError) as error:
-        raise InputError(f"--model-parameters must be JSON; got {given!r:.60}: {error}. {example}") from None
+        told = f"got {given!r:.60}: {error}. {example}"
+        raise InputError(f"--model-parameters must be JSON; {told}") from None
     if not isinstance(parameters, dict):
         raise InputError(f"--model-parameters must be a JSON object; got {given!r:.60}. {example}")
     return {"class": model, "parameters": parameters}
@@ -95,16 +94,16 @@ class Tables(TypedDict):
     log: Annotated[
         Any,
         Option(
-            "The log: rows with and without a label. CSV, Parquet, Arrow, or a folder of such files. "
-            "Several logs: --log a.csv --log b.csv.",
+            "The log: rows with and without a label. CSV, Parquet, Arrow, or a folder of such "
+            "files. Several logs: --log a.csv --log b.csv.",
             metavar="PATH",
             typed_as=list[str],
-            about="Rows with and without a label: the path of a CSV, Parquet or Arrow file, a folder or "
-            "glob of such files of one kind, or a Polars or pandas frame. Several logs are a list. Of more "
-            "than 200,000 rows, some are kept (`tables.log_files`).",
-            reference="The log, with labelled and unlabelled rows: .csv, .csv.gz, .tsv, .parquet, .arrow "
-            "or .feather, or a folder or pattern of such files of one kind. Of more than 200,000 rows, "
-            "[some are kept](../scaling.md#long-logs). Give it more than once for "
+            about="Rows with and without a label: the path of a CSV, Parquet or Arrow file, a "
+            "folder or glob of such files of one kind, or a Polars or pandas frame. Several logs "
+            "are a list. Of more than 200,000 rows, some are kept (`tables.log_files`).",
+            reference="The log, with labelled and unlabelled rows: .csv, .csv.gz, .tsv, .parquet, "
+            ".arrow or .feather, or a folder or pattern of such files of one kind. Of more than "
+            "200,000 rows, [some are kept](../scaling.md#long-logs). Give it more than once for "
             "[several logs](../howto/several-logs.md).",
         ),
     ]
@@ -114,21 +113,22 @@ class Tables(TypedDict):
             "The rows that may be asked for. CSV, Parquet, Arrow, or a folder of such files.",
             metavar="PATH",
             typed_as=str,
-            about="The rows that may be asked for, as a path or frame. Its files stay where they are if "
-            "they are several, or one with more than 200,000 rows. All others are copied into `dir`.",
-            reference="The rows that may be asked for: a file like the log, or a folder or pattern of such "
-            "files of one kind, which [stay where they are]"
-            "(../howto/run-a-campaign.md#a-pool-of-many-files). It has the log's columns; label and "
-            "propensity may be missing. Labels that it has "
-            "[are used](../howto/several-logs.md#a-pool-that-has-labels).",
+            about="The rows that may be asked for, as a path or frame. Its files stay where they "
+            "are if they are several, or one with more than 200,000 rows. All others are copied "
+            "into `dir`.",
+            reference="The rows that may be asked for: a file like the log, or a folder or "
+            "pattern of such files of one kind, which [stay where they "
+            "are](../howto/run-a-campaign.md#a-pool-of-many-files). It has the log's columns; "
+            "label and propensity may be missing. Labels that it has [are "
+            "used](../howto/several-logs.md#a-pool-that-has-labels).",
         ),
     ]
     label: Annotated[
         str,
         Option(
             "The log's column of labels, empty where unknown.",
-            reference="The log's column of labels, of 2 to 100 classes. The label is empty where it is not "
-            "known, or `NA`, `n/a`, `null`, `NaN`, `None`, `-` or `?`.",
+            reference="The log's column of labels, of 2 to 100 classes. The label is empty where "
+            "it is not known, or `NA`, `n/a`, `null`, `NaN`, `None`, `-` or `?`.",
             recorded="label",
             pages=(
                 Page(
@@ -151,8 +151,8 @@ class Options(TypedDict, total=False):
         str | None,
         Option(
             "The log's column of propensities. Default: they are estimated.",
-            about="The log's column of propensities; without it, they are estimated. The pool may have it "
-            "too: the log's decision, had the row been in the log. It is used in weights.",
+            about="The log's column of propensities; without it, they are estimated. The pool may "
+            "have it too: the log's decision, had the row been in the log. It is used in weights.",
             reference="The log's column of propensities. Every row has one, in (0, 1].",
             usual="estimated",
             recorded="propensity",
@@ -214,10 +214,11 @@ class Options(TypedDict, total=False):
             "Labels in the pool: known, logged (with propensities of their own) or ignore.",
             default="known",
             choices=POOL_LABELS,
-            about="What becomes of labels in the pool: known (each stands for its own row), logged (those of "
-            "a second log, with propensities of their own) or ignore (`tables.pool_labels`).",
-            reference="Labels in the pool: `known` (each stands for its own row), `logged` (those of a "
-            "second log, with propensities of their own) or `ignore`.",
+            about="What becomes of labels in the pool: known (each stands for its own row), "
+            "logged (those of a second log, with propensities of their own) or ignore "
+            "(`tables.pool_labels`).",
+            reference="Labels in the pool: `known` (each stands for its own row), `logged` (those "
+            "of a second log, with propensities of their own) or `ignore`.",
             pages=(
                 Page(
                     step="columns",
@@ -239,10 +240,10 @@ class Options(TypedDict, total=False):
             "Ids in both log and pool: refuse, merge, or separate (different people).",
             default="refuse",
             choices=SAME_IDS,
-            about="What becomes of ids in both tables: refuse, merge (each row is in one of them) or "
-            "separate (different people).",
-            reference="Ids in both log and pool: `refuse`, `merge` (each row is in one of them), or "
-            "`separate` (different people).",
+            about="What becomes of ids in both tables: refuse, merge (each row is in one of them) "
+            "or separate (different people).",
+            reference="Ids in both log and pool: `refuse`, `merge` (each row is in one of them), "
+            "or `separate` (different people).",
             pages=(
                 Page(
                     step="columns",
@@ -284,8 +285,8 @@ class Options(TypedDict, total=False):
         Option(
             f"{', '.join(POOL_METHODS)}, or your own as module:Class.",
             default="Unskew",
-            about="A method that works on a pool: a name in `unskew.methods.registry`, or your own as "
-            "``module:Class``.",
+            about="A method that works on a pool: a name in `unskew.methods.registry`, or your "
+            "own as ``module:Class``.",
             reference="Unskew, MarginSampling, WeightedMarginSampling or RandomLabels, or "
             "[your own](../howto/add-a-method.md) as `module:Class`.",
             recorded="method",
@@ -295,8 +296,8 @@ class Options(TypedDict, total=False):
         Any,
         Option(
             "Learn with this classifier.",
-            about="Learn with this classifier instead of the method's own: one that scikit-learn can clone, "
-            'whose `fit` takes `sample_weight`, or ``"module:Class"``, or '
+            about="Learn with this classifier instead of the method's own: one that scikit-learn "
+            'can clone, whose `fit` takes `sample_weight`, or ``"module:Class"``, or '
             '``{"class": "module:Class", "parameters": {...}}``.',
             recorded="model",
             parts=(
@@ -346,8 +347,7 @@ class Options(TypedDict, total=False):
         Option(
             "What errors cost.",
             default=EQUAL,
-            about="What a missed positive and a false alarm cost. Costs decide who is flagged, asked for and "
-            "reported.",
+            about="What a missed positive and a false alarm cost. They decide who is flagged and asked for.",
             parts=(
                 Option(
                     "What it costs to miss a row of the positive class.",
@@ -358,12 +358,10 @@ class Options(TypedDict, total=False):
                     most=MOST,
                     rule=COST,
                     remedy=RATIO,
-                    reference="What it costs to miss a row of the positive class, from 0.000001 to 1000000. "
-                    "[Say what errors cost](../howto/costs.md).",
+                    reference="What it costs to miss a row of the positive class, from 0.000001 "
+                    "to 1000000. [Say what errors cost](../howto/costs.md).",
                     recorded="cost_false_negative",
-                    pages=(
-                        Page(step="begin", kind="number", part="more", label="Cost of a missed positive"),
-                    ),
+                    pages=(Page(step="begin", kind="number", part="more", label="Cost of a missed positive"),),
                 ),
                 Option(
                     "What it costs to flag a row of the negative class.",
@@ -374,8 +372,7 @@ class Options(TypedDict, total=False):
                     most=MOST,
                     rule=COST,
                     remedy=RATIO,
-                    reference="What it costs to flag a row of the negative class. Only the ratio of the two "
-                    "decides.",
+                    reference="What it costs to flag a row of the negative class. Only the ratio of the two decides.",
                     recorded="cost_false_positive",
                     pages=(Page(step="begin", kind="number", part="more", label="Cost of a false alarm"),),
                 ),
@@ -391,10 +388,10 @@ class Options(TypedDict, total=False):
             most=1,
             within=True,
             remedy="To find nine in ten positive rows, pass 0.9.",
-            about="The share of all positives to find, instead of costs. The threshold then follows the "
-            "model.",
-            reference="Instead of costs, the share of the positive class that is to be found, in (0, 1). "
-            "[A wanted recall](../howto/costs.md#a-wanted-recall).",
+            about="The share of all positives to find, instead of costs. The threshold then follows "
+            "the scores of the model that is fitted.",
+            reference="Instead of costs, the share of the positive class that is to be found, in "
+            "(0, 1). [A wanted recall](../howto/costs.md#a-wanted-recall).",
             recorded="recall",
             pages=(
                 Page(
@@ -412,8 +409,8 @@ class Options(TypedDict, total=False):
         Option(
             "postgresql://user@host/database. Default: a file in DIR.",
             metavar="URL",
-            about="``postgresql://user@host/database``; the password may be in ~/.pgpass. By default, a file "
-            "in `dir`.",
+            about="``postgresql://user@host/database``; the password may be in ~/.pgpass. By default, "
+            "the ledger is a file in `dir`.",
             reference="`postgresql://user@host/database`, for a team.",
             usual="a file in DIR",
         ),
@@ -425,10 +422,10 @@ class Options(TypedDict, total=False):
             metavar="NEG,POS",
             typed_as=str | None,
             join=_classes,
-            about="(negative, positive) or more, if the log does not show every one or they are to be in "
-            "another order.",
-            reference="The two classes as `NEG,POS`, or all of more: `A,B,C`. Name them if the log does not "
-            "show all of them, or for another order.",
+            about="(negative, positive) or more, if the log does not show every one or they are "
+            "to be in another order.",
+            reference="The two classes as `NEG,POS`, or all of more: `A,B,C`. Name them if the "
+            "log does not show all of them, or for another order.",
             usual="from the log",
             recorded="classes",
             pages=(
@@ -455,8 +452,8 @@ class Options(TypedDict, total=False):
             typed_default=30.0,
             join=_lease,
             about="For how long a row is kept for the person who asked.",
-            reference="The number of minutes for which a row is reserved for the person who asked; at most "
-            "525600, which is a year.",
+            reference="The number of minutes for which a row is reserved for the person who "
+            "asked; at most 525600, which is a year.",
             recorded="lease_seconds",
         ),
     ]
@@ -474,23 +471,25 @@ class Options(TypedDict, total=False):
             example=50000,
             metavar="N",
             about="Consider only this number of rows, drawn at random, in each round. 0 looks at all.",
-            reference="Consider only this number of rows, drawn at random, in each round. 0 looks at all.",
+            reference="Consider only this number of rows, drawn at random, in each round. "
+            "0 looks at all of them, which takes longer if the pool is large.",
             recorded="look",
         ),
     ]
     types: Annotated[
         Mapping[str, str] | None,
         Option(
-            "What a column holds: number, category, ordinal, boolean, date, text, embedding or ignore. "
-            "Repeatable. An order is given as size=ordinal:small,medium,large.",
+            "What a column holds: number, category, ordinal, boolean, date, text, embedding or "
+            "ignore. Repeatable. An order is given as size=ordinal:small,medium,large.",
             flag="--type",
             metavar="COLUMN=TYPE",
             typed_as=list[str] | None,
             join=parsed,
             about="What columns hold where they look like something else: "
             '``{"zip": "category", "size": "ordinal:S,M,L"}``.',
-            reference="What a column holds, as `COLUMN=TYPE`: [number, category, ordinal, boolean, date, "
-            "text, embedding or ignore](../howto/audit.md#say-what-a-column-holds). Repeatable.",
+            reference="What a column holds, as `COLUMN=TYPE`: [number, category, ordinal, "
+            "boolean, date, text, embedding or "
+            "ignore](../howto/audit.md#say-what-a-column-holds). Repeatable.",
             usual="as it looks",
             recorded="given",
             pages=(Page(step="columns", kind="own"),),
@@ -502,8 +501,7 @@ class Options(TypedDict, total=False):
             "Keep a SHA-256 of each file of the pool, for `unskew status --hash`.",
             default=False,
             about="Keep the SHA-256 of every file of a pool that stays where it is, for `check_hashes`.",
-            reference="Keep a SHA-256 of each file of a pool that stays where it is, for "
-            "`unskew status --hash`.",
+            reference="Keep a SHA-256 of each file of a pool that stays where it is, for `unskew status --hash`.",
         ),
     ]
 

@@ -1,7 +1,7 @@
 """The page's forms and what they send, made of the descriptions of options.
 
-A form is a list of fields, which `templates/fields.html` draws and `static/fields.js` reads by their
-names. The model of what it sends has the same names.
+A form is a list of fields, which `templates/fields.html` draws and `static/fields.js` reads by
+their names. The model of what it sends has the same names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,13 +51,15 @@ def _field(option: Option, page: Page) -> FormField:
         attributes["maxlength"] = str(option.longest)
     if page.kind in ("number", "percent"):
         attributes |= _range(option, page)
-        if option.default is not None and page.part != "more":  # a folded field cannot be pointed at
+        if option.default is not None and page.part != "more":  # what is folded cannot be pointed at
             attributes["required"] = ""
     if page.kind == "column":
         attributes |= {"data-of": page.of, "data-none": page.none}
     scale = PERCENT if page.kind == "percent" else 1
-    value = f"{scale * option.default:g}" if isinstance(option.default, int | float) else option.default
-    return FormField(option.name, page, attributes, value or "", list(page.says.items()))
+    value = option.default or ""
+    if isinstance(option.default, int | float):
+        value = f"{scale * option.default:g}"
+    return FormField(option.name, page, attributes, value, list(page.says.items()))
 
 
 def _range(option: Option, page: Page) -> dict[str, str]:
@@ -69,47 +71,44 @@ def _range(option: Option, page: Page) -> dict[str, str]:
         found["data-scale"] = str(PERCENT)
     for name, bound, sign in (("min", option.least, 1), ("max", option.most, -1)):
         if bound is not None:
-            found[name] = f"{scale * bound + sign * inside * option.within:.6f}".rstrip("0").rstrip(".")
+            least = scale * bound + sign * inside * option.within
+            found[name] = f"{least:.6f}".rstrip("0").rstrip(".")
     return found
 
 
 def asking(step: Step) -> Callable[[type[Model]], type[Model]]:
-    """A decorator for a model of what a form sends: it gets a field for each option the form asks for."""
-    asked = on_page(OPTIONS, step).values()
+    """A decorator for a model of what a form sends: a field for each option the form asks for."""
+    asked = on_page(OPTIONS, step).items()
     return _with_fields(
-        {option.name: (_checked(option, page), _described(option, _usual(option))) for option, page in asked}
+        {name: (_checked(option, page), _described(option, _usual(option))) for name, (option, page) in asked}
     )
 
 
 def changing() -> Callable[[type[Model]], type[Model]]:
-    """A decorator for a model of changes: a field for each thing that may change, None where it stays."""
-    pages = {name: page for name, (_, page) in on_page(OPTIONS, "campaign").items()}
-    return _with_fields(
-        {
-            name: (_checked(option, pages.get(name)) | None, _described(option, None))
-            for name, option in CHANGES.items()
-        }
-    )
+    """A decorator for a model of changes: a field for each, None where it stays as it is."""
+    return _left_open(CHANGES)
 
 
 def showing() -> Callable[[type[Model]], type[Model]]:
-    """A decorator for a model of how a campaign is arranged: a field for each thing that may change."""
-    return _with_fields({name: (_json(option), _described(option, ...)) for name, option in ARRANGED.items()})
+    """A decorator for a model of how a campaign is: a field for each thing that may change."""
+    kinds = {name: (_json(option), _described(option, ...)) for name, option in ARRANGED.items()}
+    return _with_fields(kinds)
 
 
 def remarking() -> Callable[[type[Model]], type[Model]]:
     """A decorator for a model of an answer: a field for each thing that may be recorded with it."""
-    return _with_fields(
-        {name: (_checked(option, None) | None, _described(option, None)) for name, option in REMARKS.items()}
-    )
+    return _left_open(REMARKS)
+
+
+def _left_open(options: Mapping[str, Option]) -> Callable[[type[Model]], type[Model]]:
+    return _with_fields({name: (_checked(each, None) | None, _described(each, None)) for name, each in options.items()})
 
 
 def _with_fields(fields: Mapping[str, tuple[Any, Any]]) -> Callable[[type[Model]], type[Model]]:
     def made(model: type[Model]) -> type[Model]:
         more: dict[str, Any] = dict(fields)
-        return create_model(
-            model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **more
-        )
+        about: dict[str, Any] = {"__module__": model.__module__, "__doc__": model.__doc__}
+        return create_model(model.__name__, __base__=model, **about, **more)
 
     return made
 
@@ -123,7 +122,8 @@ def _checked(option: Option, page: Page | None) -> Any:
     bounds: dict[str, Any] = {}
     if plain(option.type) in (int, float):
         least, most = ("gt", "lt") if option.within else ("ge", "le")
-        bounds = {name: bound for name, bound in ((least, option.least), (most, option.most)) if bound is not None}
+        both = {least: option.least, most: option.most}
+        bounds = {name: bound for name, bound in both.items() if bound is not None}
     if option.longest:
         bounds["max_length"] = option.longest
     if option.type is bool:
@@ -131,7 +131,8 @@ def _checked(option: Option, page: Page | None) -> Any:
     name = page.label if page is not None and page.kind in ("number", "choice") else option.name
 
     def check_it(value: Any) -> Any:
-        return check(option, int(value) if isinstance(value, float) and value.is_integer() else value, name)
+        whole = isinstance(value, float) and value.is_integer()  # 12.0 is an integer of JSON
+        return check(option, int(value) if whole else value, name)
 
     kind: Any = Annotated[_json(option), Field(**bounds), BeforeValidator(check_it)]
     return kind | None if _usual(option) is None else kind

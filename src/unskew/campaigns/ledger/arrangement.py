@@ -1,6 +1,8 @@
-"""What may change while a campaign runs: whether it goes on, who sees rows twice, and what people read beside a row.
+"""What may change while a campaign runs: whether it goes on, who sees rows twice, what people read.
 
-Settings, on which models and estimates rest, never change. The budget may, and the ledger keeps it in the same events.
+Each is described once, like an option of `start`: a new one is a field of `Arrangement`, and its
+use. Settings, on which models and estimates depend, never change. The budget may, and the ledger
+keeps it in the same events.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,16 +30,16 @@ def guidelines_in(guidelines: Path) -> str:
         return guidelines.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InputError(f"{guidelines} cannot be read: {why}. Name a text file in Markdown.") from None
+        remedy = "Name a text file in Markdown."
+        raise InputError(f"{guidelines} cannot be read: {why}. {remedy}") from None
 
 
 def _explanations(explain: Sequence[str]) -> dict[str, str]:
     """Words on classes, as they are typed: CLASS=WORDS."""
     for each in explain:
         if "=" not in each:
-            raise InputError(
-                f'--explain must be CLASS=WORDS; got {each!r}. Try --explain yes="all was paid".'
-            )
+            remedy = 'Try --explain yes="all was paid".'
+            raise InputError(f"--explain must be CLASS=WORDS; got {each!r}. {remedy}")
     pairs = (each.partition("=") for each in explain)
     return {name.strip(): words for name, _, words in pairs}
 
@@ -52,7 +54,7 @@ def _columns_to_show(show: Sequence[str] | None, show_all: bool) -> list[tuple[s
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """What people see, and how the campaign is conducted. Each field is described once, like an option of `start`.
+    """What people see, and how the campaign is conducted.
 
     >>> Arrangement().changed({"overlap": 0.1, "columns": [["income", "Income a year"]], "colour": "red"}).columns
     (('income', 'Income a year'),)
@@ -88,8 +90,8 @@ class Arrangement:
             typed_as=Path | None,
             join=guidelines_in,
             about="How to decide, as Markdown.",
-            reference="How to decide: a Markdown file, which is shown beside each row. HTML in it is shown as text. "
-            "An empty file removes them.",
+            reference="How to decide: a Markdown file, which is shown beside each row. HTML in it "
+            "is shown as text. An empty file removes them.",
             usual="none",
             longest=GUIDELINES,
             pages=(
@@ -128,16 +130,16 @@ class Arrangement:
         tuple[tuple[str, str], ...],
         Option(
             "The columns that are shown.",
-            about='The columns that are shown, in this order, each with the name it is shown under; "" for its own. '
-            "Empty: all.",
+            about="The columns that are shown, in this order, each with the name it is shown "
+            'under; "" for its own. Empty: all.',
             parts=(
                 Option(
                     "A column that people see, under this name. In order; repeatable.",
                     name="show",
                     type=list[str] | None,
                     metavar="COLUMN[=NAME]",
-                    reference="`COLUMN` or `COLUMN=NAME`: the columns that people see, in this order, under these "
-                    "names. Others do not leave the server. Repeatable.",
+                    reference="`COLUMN` or `COLUMN=NAME`: the columns that people see, in this "
+                    "order, under these names. Others do not leave the server. Repeatable.",
                     usual="all columns",
                 ),
                 Option(

@@ -1,8 +1,8 @@
 """What is recorded with an answer beside its label, each thing described once.
 
-A new one is a field of `Remarks`. The JSON interface takes it with an answer, the ledger keeps it in
-the answer's event, and the history shows it. So far there is none: an event has itself who answered,
-when, and what.
+A new one is a field of `Remarks`. The JSON interface takes it with an answer, the ledger keeps it
+in the answer's event, and the history shows it. So far there is none: an event has itself who
+answered, when, and what.
 """
 
 from collections.abc import Mapping
@@ -21,5 +21,5 @@ REMARKS = described(Remarks)
 
 def remarks_in(record: Mapping[str, Any]) -> Remarks:
     """What the record of an answer holds of them, checked."""
-    some = {name: check(option, record[name], name) for name, option in REMARKS.items() if name in record}
-    return cast(Remarks, {name: value for name, value in some.items() if value is not None})
+    some = {name: record[name] for name in REMARKS if record.get(name) is not None}
+    return cast(Remarks, {name: check(REMARKS[name], value, name) for name, value in some.items()})

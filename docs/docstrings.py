@@ -6,7 +6,7 @@ quote, and a tag in a doctest's output is a tag of the page. This extension of g
 mkdocstrings, rewrites both as fences before anything else reads them. It also keeps the star of h*, the paper's best
 classifier, from being read as the begin of emphasis.
 
-A function that takes described options as `**options` is shown with each of them, as `help` shows it.
+A function that takes described options as `**options` is shown with each of them, as in `help`.
 """
 
 import inspect
@@ -91,7 +91,8 @@ class Fences(griffe.Extension):
         self._visit(pkg)
 
     def _visit(self, found: griffe.Object) -> None:
-        if isinstance(found, griffe.Function) and "**options" in ((found.docstring and found.docstring.value) or ""):
+        text = found.docstring.value if found.docstring is not None else ""
+        if isinstance(found, griffe.Function) and "**options" in text:
             _with_options(found)
         if found.docstring is not None:
             found.docstring.value = fenced(found.docstring.value)
@@ -100,17 +101,17 @@ class Fences(griffe.Extension):
                 self._visit(member)
 
 
-def _with_options(found: griffe.Function) -> None:
+def _with_options(function: griffe.Function) -> None:
     """Signature and docstring as they are once the package is imported."""
-    function = pkgutil.resolve_name(found.canonical_path)
-    shown = inspect.signature(function).parameters.values()
-    assert found.docstring is not None
-    found.docstring.value = inspect.getdoc(function) or ""
-    found.parameters = griffe.Parameters(*map(_parameter, shown))
+    imported = pkgutil.resolve_name(function.canonical_path)
+    assert function.docstring is not None
+    function.docstring.value = inspect.getdoc(imported) or ""
+    function.parameters = griffe.Parameters(*map(_parameter, inspect.signature(imported).parameters.values()))
 
 
-def _parameter(one: inspect.Parameter) -> griffe.Parameter:
-    kind = griffe.ParameterKind[one.kind.name.lower()]
-    default = None if one.default is one.empty else repr(one.default)
-    annotation = one.annotation if isinstance(one.annotation, str) else inspect.formatannotation(one.annotation)
-    return griffe.Parameter(one.name, kind=kind, annotation=annotation, default=default)
+def _parameter(taken: inspect.Parameter) -> griffe.Parameter:
+    kind = griffe.ParameterKind[taken.kind.name.lower()]
+    default = None if taken.default is taken.empty else repr(taken.default)
+    written = isinstance(taken.annotation, str)
+    annotation = taken.annotation if written else inspect.formatannotation(taken.annotation)
+    return griffe.Parameter(taken.name, kind=kind, annotation=annotation, default=default)

@@ -28,7 +28,7 @@ def _usual(option: Option) -> str:
 
 
 def filled(markdown: str) -> str:
-    return PLACE.sub(lambda found: rows(TABLES[found[1]]), markdown)
+    return PLACE.sub(lambda place: rows(TABLES[place[1]]), markdown)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -31,5 +31,5 @@ def seen(program: str, *words: str) -> dict[str, Any]:
     command = [sys.executable, "-c", program, *words]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert run.returncode == 0, run.stderr
-    found: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
-    return found
+    printed: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return printed

@@ -52,12 +52,12 @@ try:
     make(tables, folder / "wrong", colour="green")
 except ValueError as error:
     seen["refused"] = str(error)
-said = io.StringIO()
-with contextlib.redirect_stdout(said):
+printed = io.StringIO()
+with contextlib.redirect_stdout(printed):
     main(["start", "--help"])
     words = ["--log", str(LOG), "--pool", str(POOL), "--label", "repaid", "--propensity", "granted_with"]
     assert main(["start", str(folder / "typed"), *words, "--colour", "blue"]) == 0
-seen["help"] = said.getvalue()
+seen["help"] = printed.getvalue()
 with Campaign.open(folder / "typed") as campaign:
     seen["typed"] = campaign.settings.options["colour"]
 (folder / "house").mkdir()
@@ -70,17 +70,17 @@ print(json.dumps(seen))
 
 
 def test_a_new_option_is_its_description_and_nothing_else(tmp_path: Path) -> None:
-    found = seen(LOOK, str(tmp_path), NEW)
-    assert "colour: str = 'red', hash: bool" in found["signature"]
-    assert "colour : str\n            The colour.\n" in found["docstring"]
-    assert "--colour <str>" in found["help"] and "The colour of the first page.  [default: red]" in found["help"]
-    assert [found[name] for name in ("record", "opened", "typed")] == ["blue"] * 3
-    assert found["old"] == "red"
-    assert found["refused"] == "colour must be red or blue; got 'green'. Name one of them."
-    assert '<label for="colour">Its colour</label>' in found["page"]
-    assert '<option value="blue">Blue</option>' in found["page"]
-    assert found["schema"]["enum"] == ["red", "blue"] and found["schema"]["default"] == "red"
-    assert found["schema"]["description"] == "The colour."
+    result = seen(LOOK, str(tmp_path), NEW)
+    assert "colour: str = 'red', hash: bool" in result["signature"]
+    assert "colour : str\n            The colour.\n" in result["docstring"]
+    assert "--colour <str>" in result["help"] and "The colour of the first page.  [default: red]" in result["help"]
+    assert [result[name] for name in ("record", "opened", "typed")] == ["blue"] * 3
+    assert result["old"] == "red"
+    assert result["refused"] == "colour must be red or blue; got 'green'. Name one of them."
+    assert '<label for="colour">Its colour</label>' in result["page"]
+    assert '<option value="blue">Blue</option>' in result["page"]
+    assert result["schema"]["enum"] == ["red", "blue"] and result["schema"]["default"] == "red"
+    assert result["schema"]["description"] == "The colour."
 
 
 @pytest.mark.parametrize("option", START.values(), ids=list(START))

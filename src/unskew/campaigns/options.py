@@ -213,7 +213,7 @@ def plain(kind: Any) -> Any:
     (<class 'int'>, <class 'str'>)
     """
     if get_origin(kind) in (Union, types.UnionType):
-        some = [one for one in get_args(kind) if one is not type(None)]
+        some = [each for each in get_args(kind) if each is not type(None)]
         return some[0] if len(some) == 1 else kind
     return kind
 
@@ -276,8 +276,9 @@ def taking(options: Mapping[str, Option]) -> Callable[[Function], Function]:
 
     def described_by(function: Function) -> Function:
         signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        place = next((k for k, one in enumerate(own) if one.kind is one.KEYWORD_ONLY), len(own))
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        places = (k for k, each in enumerate(own) if each.kind is each.KEYWORD_ONLY)
+        place = next(places, len(own))
         together = [*own[:place], *map(_parameter, options.values()), *own[place:]]
         lines = (function.__doc__ or "").split("\n")
         at = next(k for k, line in enumerate(lines) if line.strip() == "**options")

@@ -61,11 +61,11 @@ def parsed(types: Sequence[str]) -> dict[str, str]:
     """
     kinds: dict[str, str] = {}
     for option in types:
-        found = re.fullmatch(r"(.+?)=([^=:]+)(:.*)?", option, re.DOTALL)
-        if found is None:
+        parts = re.fullmatch(r"(.+?)=([^=:]+)(:.*)?", option, re.DOTALL)
+        if parts is None:
             remedy = f"Name a column and one of {', '.join(KINDS)}."
             raise InputError(f"--type is like age=number; got {option!r:.60}. {remedy}")
-        column, word, order = found.groups()
+        column, word, order = parts.groups()
         if column in kinds:
             raise InputError(f"--type names {column!r} twice. Give a column one type.")
         kinds[column] = word + (order or "")
@@ -81,8 +81,8 @@ def _recipe(model: str | None, model_parameters: str | None) -> dict[str, Any]:
     try:
         parameters = json.loads(given or "{}")
     except (ValueError, RecursionError) as error:
-        told = f"got {given!r:.60}: {error}. {example}"
-        raise InputError(f"--model-parameters must be JSON; {told}") from None
+        problem = f"got {given!r:.60}: {error}. {example}"
+        raise InputError(f"--model-parameters must be JSON; {problem}") from None
     if not isinstance(parameters, dict):
         raise InputError(f"--model-parameters must be a JSON object; got {given!r:.60}. {example}")
     return {"class": model, "parameters": parameters}

@@ -40,10 +40,11 @@ def taking(options: Iterable[Option], *, optional: bool = False) -> Callable[[Fu
 
     def taking_them(function: Function) -> Function:
         signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        first = [one for one in own if one.default is one.empty]
-        last = [one.replace(kind=one.KEYWORD_ONLY) for one in own if one.default is not one.empty]
-        function.__dict__["__signature__"] = signature.replace(parameters=[*first, *parameters, *last])
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        first = [each for each in own if each.default is each.empty]
+        last = [each.replace(kind=each.KEYWORD_ONLY) for each in own if each not in first]
+        together = signature.replace(parameters=[*first, *parameters, *last])
+        function.__dict__["__signature__"] = together
         return function
 
     return taking_them

@@ -66,14 +66,14 @@ def _range(option: Option, page: Page) -> dict[str, str]:
     """The bounds and steps of a number."""
     whole = plain(option.type) is int and page.kind == "number"
     scale, inside = (PERCENT, INSIDE) if page.kind == "percent" else (1, 0.0)
-    found = {"type": "number", "step": "1" if whole else "any"}
+    attributes = {"type": "number", "step": "1" if whole else "any"}
     if page.kind == "percent":
-        found["data-scale"] = str(PERCENT)
+        attributes["data-scale"] = str(PERCENT)
     for name, bound, sign in (("min", option.least, 1), ("max", option.most, -1)):
         if bound is not None:
-            least = scale * bound + sign * inside * option.within
-            found[name] = f"{least:.6f}".rstrip("0").rstrip(".")
-    return found
+            reached = scale * bound + sign * inside * option.within
+            attributes[name] = f"{reached:.6f}".rstrip("0").rstrip(".")
+    return attributes
 
 
 def asking(step: Step) -> Callable[[type[Model]], type[Model]]:

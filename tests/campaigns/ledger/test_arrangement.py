@@ -40,13 +40,13 @@ from unskew.web.start_models import Beginning
 seen = {"changes": Changes.model_json_schema(), "arranged": Arranged.model_json_schema()}
 seen["beginning"] = Beginning.model_json_schema()
 seen["page"] = templates.get_template("campaign.html").render(classes=["no", "yes"])
-said = io.StringIO()
+printed = io.StringIO()
 make(write_tables(Path()), Path("bank")).close()
-with contextlib.redirect_stdout(said):
+with contextlib.redirect_stdout(printed):
     main(["guide", "--help"])
     assert main(["guide", "bank", "--tone", "warm"]) == 0
     main(["start", "--help"])
-seen["help"] = said.getvalue()
+seen["help"] = printed.getvalue()
 with Campaign.open("bank") as campaign:
     seen["now"] = campaign.arrangement.tone
     seen["events"] = [each.event.changes for each in campaign.ledger.events(campaign.id) if each.kind == "arranged"]
@@ -59,13 +59,13 @@ print(json.dumps(seen))
 
 
 def test_a_new_thing_that_may_change_is_its_description_and_nothing_else(tmp_path: Path) -> None:
-    found = seen(LOOK, str(tmp_path), NEW)
-    assert found["changes"]["properties"]["tone"]["anyOf"][0]["maxLength"] == 20
-    assert "tone" in found["arranged"]["required"] and found["beginning"]["properties"]["tone"]["default"] == "plain"
-    assert '<label for="tone">Tone of voice</label>' in found["page"] and 'maxlength="20"' in found["page"]
-    assert "--tone <str>" in found["help"] and "from the start." in found["help"]
-    assert found["now"] == "warm" and found["events"] == [{"tone": "warm"}]
-    assert found["refused"] == "tone may have at most 20 characters; got 21. Shorten it."
+    shown = seen(LOOK, str(tmp_path), NEW)
+    assert shown["changes"]["properties"]["tone"]["anyOf"][0]["maxLength"] == 20
+    assert "tone" in shown["arranged"]["required"] and shown["beginning"]["properties"]["tone"]["default"] == "plain"
+    assert '<label for="tone">Tone of voice</label>' in shown["page"] and 'maxlength="20"' in shown["page"]
+    assert "--tone <str>" in shown["help"] and "from the start." in shown["help"]
+    assert shown["now"] == "warm" and shown["events"] == [{"tone": "warm"}]
+    assert shown["refused"] == "tone may have at most 20 characters; got 21. Shorten it."
 
 
 @pytest.mark.parametrize("option", ARRANGED.values(), ids=list(ARRANGED))

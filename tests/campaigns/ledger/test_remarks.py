@@ -48,13 +48,13 @@ print(json.dumps(seen))
 
 
 def test_a_new_thing_recorded_with_an_answer_is_its_description_and_nothing_else(tmp_path: Path) -> None:
-    found = seen(LOOK, str(tmp_path), NEW)
-    first, second, third = found["ids"]
-    assert found["schema"]["anyOf"][0]["minimum"] == 0
-    assert [body.get("seconds") for body in found["bodies"]] == [2.5, 7, None]
-    assert "seconds" not in found["bodies"][2], "what was not said is not written"
-    assert found["kept"] == [{"seconds": 2.5}, {"seconds": 7}, {}]
-    assert found["shown"] == {first: {"seconds": 2.5}, second: {"seconds": 7}, third: {}}
+    result = seen(LOOK, str(tmp_path), NEW)
+    first, second, third = result["ids"]
+    assert result["schema"]["anyOf"][0]["minimum"] == 0
+    assert [body.get("seconds") for body in result["bodies"]] == [2.5, 7, None]
+    assert "seconds" not in result["bodies"][2], "what was not said is not written"
+    assert result["kept"] == [{"seconds": 2.5}, {"seconds": 7}, {}]
+    assert result["shown"] == {first: {"seconds": 2.5}, second: {"seconds": 7}, third: {}}
 
 
 def test_answers_are_written_as_ever() -> None:

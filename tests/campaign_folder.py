@@ -1,12 +1,16 @@
 """A log, a pool and a campaign made of them, small and with columns of every kind, for the tests of campaigns."""
 
 import json
+import sqlite3
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
 
 from unskew.campaigns import Campaign, State
+from unskew.campaigns.consent import agree_to_reach
+from unskew.campaigns.ledger import chain
+from unskew.campaigns.ledger.engines import place
 from unskew.campaigns.ledger.store import Ledger
 
 STORES = ("sqlite", "postgresql")
@@ -68,8 +72,30 @@ def move_to(url, folder):
             for recorded in campaign.ledger.events(campaign.id):
                 write.append(recorded.event, by=recorded.actor)
     (folder / "campaign.json").write_text(json.dumps({"campaign": name, "store": url}))
+    agree_to_reach([place(url)] if url.startswith("postgresql") else [], name)
     for name in ("ledger.sqlite", "ledger.head"):
         (folder / name).unlink()
+
+
+def forge(folder, *events, **settings):
+    """Change the settings, and add events, as somebody would who computes all hashes again."""
+    connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
+    for name in ("campaigns_no_update", "events_no_update"):
+        connection.execute(f"DROP TRIGGER {name}")
+    campaign, at, text = connection.execute("SELECT id, at, settings FROM campaigns").fetchone()
+    text = json.dumps({**json.loads(text), **settings})
+    connection.execute("UPDATE campaigns SET settings = ?", (text,))
+    for event in events:
+        columns = "campaign, at, kind, actor, body, number, hash"
+        number = connection.execute("SELECT count(*) + 1 FROM events").fetchone()[0]
+        row = (campaign, at, event.kind, "", json.dumps(event.as_body()), number, "new")
+        connection.execute(f"INSERT INTO events ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    last = chain.root(campaign, at, text)
+    for event in connection.execute("SELECT id, at, kind, actor, body FROM events ORDER BY id").fetchall():
+        last = chain.after(last, *event)
+        connection.execute("UPDATE events SET hash = ? WHERE id = ?", (last.hash, last.id))
+    connection.close()
+    (folder / "ledger.head").unlink()
 
 
 def truth(row):

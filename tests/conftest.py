@@ -39,7 +39,7 @@ def own_cache(tmp_path_factory) -> Iterator[Path]:
     """A cache and a configuration of the tests' own, for this process and those it starts."""
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
             patch.setenv(name, str(folder / name.lower()))
         yield folder
 

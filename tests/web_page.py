@@ -39,7 +39,7 @@ FREE = Limits(
 """Limits that tests do not run into."""
 PATIENCE = 60.0
 """Seconds after which a test stops waiting, and fails."""
-SERVE = "import typer; from unskew.cli.serve import serve; typer.run(serve)"
+SERVE = "import sys; from unskew.cli import main; sys.exit(main(['serve', *sys.argv[1:]]))"
 
 T = TypeVar("T")
 

@@ -5,6 +5,7 @@ The command line prints only that line and exits with status 2.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class UnskewError(Exception):
@@ -31,8 +32,31 @@ class StoreError(UnskewError):
     """A file or database that holds a campaign cannot be read or written. Its earlier content is unchanged."""
 
 
+class NotAgreed(StoreError):
+    """A campaign's folder names an address that this user did not agree to connect to."""
+
+
+class LedgerDamaged(StoreError):
+    """Events of the ledger are lost or were changed. It has to be restored from a copy."""
+
+
 class LedgerBusy(StoreError):
     """Somebody else was writing to the ledger for longer than one waits. Nothing was changed; try again."""
+
+
+class LedgerUnsure(StoreError):
+    """The connection broke while a change was written, so it is not known whether it was. Do the same again."""
+
+
+class LedgerReplaced(StoreError):
+    """The ledger's file was deleted or replaced while it was open. Nothing more is taken until it is repaired.
+
+    `saved` is a file that holds all that was acknowledged; None if there is no such file.
+    """
+
+    def __init__(self, message: str, saved: Path | None = None) -> None:
+        super().__init__(message)
+        self.saved = saved
 
 
 def unknown(kind: str, name: object, choices: Iterable[str]) -> InputError:

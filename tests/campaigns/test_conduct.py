@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from faults.replay import replay
+from faults.scene import CLASSES
 from unskew.campaigns import Campaign, Rejected
+from unskew.campaigns.conduct import CHANGES, COMMENTS_OF_ALL, COMMENTS_OF_ONE
+from unskew.campaigns.ledger.events import Commented
 from unskew.campaigns.ledger.opinions import for_two
 from unskew.campaigns.ledger.state import SKIPS
+from unskew.campaigns.tables import id_lengths
 from unskew.errors import InputError
 from web_page import begin
 
@@ -173,7 +177,7 @@ def test_the_administrator_settles_a_conflict(loans: Campaign) -> None:
     assert row.settled and row.label == "yes", "to agree with the first answer settles it too"
     assert {one.id for one in loans.state.conflicts()} == set(ids[2:])
     assert loans.two_people().all.raw == 0.0, "settling does not change how far people agreed"
-    with pytest.raises(InputError, match="was settled"):
+    with pytest.raises(InputError, match="can no longer be changed"):
         loans.correct(ids[0], "yes", by="ada", own=True)
     assert loans.status().spent == 4
     told, _ = loans.exchange([(None, ids[0], "yes")], 1, by="ada")
@@ -186,7 +190,7 @@ def test_the_administrator_settles_a_conflict(loans: Campaign) -> None:
 def test_opinions_are_corrected_and_taken_back(loans: Campaign) -> None:
     ids = doubled(loans, 3)
     loans.tell({row.id: "no" for row in loans.ask(3, by="bob")}, by="bob")
-    with pytest.raises(InputError, match="somebody else has seen"):
+    with pytest.raises(InputError, match="can no longer be taken back"):
         loans.undo(ids[2], by="ada")
     undone = loans.undo(ids[2], by="bob")
     assert undone is not None and undone.label is None and undone.holder == "bob"
@@ -197,7 +201,7 @@ def test_opinions_are_corrected_and_taken_back(loans: Campaign) -> None:
     assert not loans.row(ids[0]).conflict and loans.row(ids[0]).label == "yes"
     loans.correct(ids[1], "no", by="ada", own=True)
     assert (loans.row(ids[1]).label, loans.row(ids[1]).by) == ("no", "ada") and not loans.row(ids[1]).conflict
-    with pytest.raises(InputError, match="was not answered by you"):
+    with pytest.raises(InputError, match="was never given to you"):
         loans.correct(ids[1], "no", by="eve", own=True)
     assert loans.tell({ids[0]: "yes"}, by="bob").repeated == 1, "the same answer again changes nothing"
 
@@ -268,6 +272,36 @@ def test_somebody_elses_answer_is_corrected_with_a_reason(loans: Campaign) -> No
     assert loans.correct(rows[1].id, "no", by="ada").label == "no", "one's own needs none"
 
 
+def test_a_comment_with_a_key_that_is_sent_again_is_kept_once(loans: Campaign) -> None:
+    first, second = (row.id for row in loans.ask(2, by="ada"))
+    kept = loans.comment(first, "blurred", by="ada", key="k1")
+    before = loans.state.last
+    assert loans.comment(first, " blurred ", by="ada", key="k1") == kept
+    assert loans.state.last == before, "nothing is written"
+    loans.comment(first, "blurred", by="bob", key="k1")
+    loans.comment(first, "blurred and dark", by="ada", key="k1")
+    loans.comment(first, "blurred", by="ada", key="k2")
+    loans.comment(second, "blurred", by="ada", key="k1")
+    for _ in range(2):
+        loans.comment(second, "blurred", by="ada")  # without a key, nobody can know
+    assert [len(loans.state.comments[id]) for id in (first, second)] == [4, 3]
+    with pytest.raises(InputError, match="a comment's key may have at most 100 characters; got 101"):
+        loans.comment(first, "dark", by="ada", key="k" * 101)
+    with Campaign.open(loans.folder.path) as again:
+        assert again.state.comments == loans.state.comments, "keys are in the ledger"
+        assert again.comment(first, "blurred", by="ada", key="k1") == kept
+
+
+def test_a_correction_that_is_sent_again_keeps_its_reason_once(loans: Campaign) -> None:
+    (row,) = loans.ask(1, by="ada")
+    loans.answer(row.id, "no", by="ada")
+    for _ in range(2):
+        loans.correct(row.id, "yes", by="lead", reason="paid in the end")
+    assert [one.text for one in loans.state.comments[row.id]] == ["no → yes: paid in the end"]
+    loans.correct(row.id, "yes", by="lead", reason="the bank says so too")
+    assert len(loans.state.comments[row.id]) == 2
+
+
 def test_a_reason_is_kept_where_nothing_changes(loans: Campaign) -> None:
     (row,) = loans.ask(1, by="ada")
     loans.answer(row.id, "yes", by="ada")
@@ -309,6 +343,68 @@ def test_nobody_is_told_what_others_said(loans: Campaign) -> None:
         (None, f"row {ids[0]!r} already has your other answer, 'no'. To change it, open History.")
     ]
     loans.correct(ids[0], "yes", by="grace")
-    for name, label in (("ada", "no"), ("bob", "yes")):
-        with pytest.raises(Rejected, match="was settled meanwhile. Go on with the next."):
+    for name, label, own in (("ada", "no", "yes"), ("bob", "yes", "no")):
+        with pytest.raises(Rejected, match=f"already has your other answer, '{own}'. To change it, open History."):
             loans.exchange([(None, ids[0], label)], 1, by=name)
+
+
+def test_a_campaign_with_longer_ids_still_opens(loans: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(id_lengths, "LONGEST_ID", 3)  # as if they had been taken before there was a limit
+    with Campaign.open(loans.folder.path) as again:
+        (row,) = again.ask(1, by="ada")
+        assert len(row.id) > 3 and again.answer(row.id, "yes", by="ada").answered == 1
+
+
+def test_comments_have_limits_by_person_and_by_row(loans: Campaign) -> None:
+    one, other = (row.id for row in loans.ask(2, by="ada"))
+    for _ in range(COMMENTS_OF_ONE):
+        loans.comment(one, "schön \U0001f600", by="ada")
+    with pytest.raises(InputError, match=f"has {COMMENTS_OF_ONE} comments by 'ada' already, which is the most"):
+        loans.comment(one, "x", by="ada")
+    loans.comment(other, "x", by="ada")
+    for k in range(COMMENTS_OF_ALL - COMMENTS_OF_ONE):
+        loans.comment(one, "x", by=f"person {k // COMMENTS_OF_ONE}")
+    with pytest.raises(InputError, match=f"has {COMMENTS_OF_ALL} comments already"):
+        loans.comment(one, "x", by="eve")
+    loans.answer(one, "yes", by="ada")
+    assert loans.correct(one, "no", by="grace", reason="she called").label == "no", "no correction waits for a comment"
+    with pytest.raises(InputError, match="comments already"):
+        loans.correct(one, "no", by="grace", reason="again")
+    with Campaign.open(loans.folder.path) as again, pytest.raises(InputError, match="comments by 'ada'"):
+        again.comment(one, "x", by="ada")
+
+
+def test_one_person_changes_one_answer_only_so_often(loans: Campaign) -> None:
+    one, other = (row.id for row in loans.ask(2, by="ada"))
+    for id in (other, one):
+        loans.answer(id, "yes", by="ada")
+    for k in range(CHANGES - 1):
+        loans.correct(one, CLASSES[k % 2], by="ada")
+    assert loans.undo(one, by="ada") is not None
+    assert loans.undo(one, by="ada") is not None, "she holds it again, and nothing is changed"
+    loans.answer(one, "yes", by="ada")
+    for change in (lambda: loans.undo(one, by="ada"), lambda: loans.correct(one, "no", by="ada")):
+        with pytest.raises(InputError, match=f"changed {CHANGES} times by 'ada', which is the most"):
+            change()
+    assert loans.correct(one, "no", by="grace", reason="enough").label == "no"
+    assert loans.correct(other, "no", by="ada").label == "no"
+    with Campaign.open(loans.folder.path) as again, pytest.raises(InputError, match="changed 20 times"):
+        again.correct(one, "yes", by="ada", reason="no")
+
+
+def test_a_comment_takes_no_more_bytes_than_2000_of_the_longest_characters(loans: Campaign) -> None:
+    (row,) = loans.ask(1, by="ada")
+    loans.comment(row.id, 2000 * "\U0001f600", by="ada")
+    with pytest.raises(InputError, match="at most 8,000 bytes; got 11,"):
+        loans.comment(row.id, "x" + 1990 * "\x01" + "x", by="ada")
+    with pytest.raises(InputError, match="at most 2,000 characters"):
+        loans.comment(row.id, 2001 * "x", by="ada")
+
+
+def test_a_ledger_with_more_than_that_still_opens(loans: Campaign) -> None:
+    """Earlier versions had no limits."""
+    (row,) = loans.ask(1, by="ada")
+    with loans.ledger.writing(loans.id) as write:
+        write.append(*[Commented(row.id, "x")] * (2 * COMMENTS_OF_ALL), by="ada")
+    with Campaign.open(loans.folder.path) as again:
+        assert len(again.state.comments[row.id]) == 2 * COMMENTS_OF_ALL

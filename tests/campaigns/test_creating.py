@@ -14,7 +14,7 @@ import pytest
 
 from campaign_folder import make, told
 from unskew.campaigns import Campaign
-from unskew.campaigns.learning.cache import user_cache
+from unskew.campaigns.user_cache import user_cache
 from unskew.errors import InputError, StoreError
 from unskew.methods.pools.unskew import Unskew
 

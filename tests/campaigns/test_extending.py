@@ -276,6 +276,10 @@ REFUSED = {
     "other columns": (lambda: more().with_columns(height=pl.lit(1)), "it has 'height', which the log does not have"),
     "an id of the pool": (lambda: more(first=1390), r"'1390' of column 'loan' and 9 more are in the pool already"),
     "an id twice": (lambda: pl.concat([more(rows=3)] * 2), "ids must differ; '5000' of column 'loan' is in rows 1, 4"),
+    "a long id": (
+        lambda: more().with_columns(loan=pl.concat_str(pl.col("loan").cast(pl.String), pl.lit("x" * 1000))),
+        "an id may have at most 1,000 characters; '5000x",
+    ),
     "no id": (lambda: more().with_columns(loan=pl.lit(None, dtype=pl.Int64)), "every row needs an id"),
     "nothing": (lambda: more(rows=0), "row"),
     "labels": (lambda: more().with_columns(paid=pl.lit(1)), "120 of the 120 new rows have a label in 'paid'"),

@@ -11,14 +11,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from campaign_folder import Clock, make, told
+from campaign_folder import Clock, forge, make, told
 from commands import START
 from paths import ROOT
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL
 from unskew.campaigns.folder import Folder, digest
-from unskew.campaigns.ledger import chain
-from unskew.campaigns.ledger.engines import address, holds_password
+from unskew.campaigns.ledger.engines import address, holds_password, place
 from unskew.campaigns.ledger.store import Ledger
 from unskew.campaigns.report.report import write_report
 from unskew.cli import main
@@ -99,7 +98,8 @@ def test_a_database_elsewhere_is_neither_opened_nor_changed(bank, tmp_path):
     assert theirs.read_bytes() == before and not (tmp_path / "new.sqlite").exists()
 
 
-def test_tables_are_made_by_start_alone(bank, postgresql_database):
+def test_tables_are_made_by_start_alone(bank, postgresql_database, monkeypatch):
+    monkeypatch.setenv("UNSKEW_ADDRESSES", place(postgresql_database))
     said = json.loads((bank / "campaign.json").read_text())
     (bank / "campaign.json").write_text(json.dumps({**said, "store": postgresql_database}))
     refused(bank, "holds no ledger")
@@ -132,22 +132,6 @@ def test_a_pipe_or_a_device_is_not_read(bank, name):
         (bank / name).unlink()
         (bank / name).symlink_to("/dev/zero")
         refused(bank, f"{name} is not a plain file")
-
-
-def forge(folder, **settings):
-    """Change the settings as somebody would who computes all hashes again."""
-    connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
-    for name in ("campaigns_no_update", "events_no_update"):
-        connection.execute(f"DROP TRIGGER {name}")
-    campaign, at, text = connection.execute("SELECT id, at, settings FROM campaigns").fetchone()
-    text = json.dumps({**json.loads(text), **settings})
-    connection.execute("UPDATE campaigns SET settings = ?", (text,))
-    last = chain.root(campaign, at, text)
-    for event in connection.execute("SELECT id, at, kind, actor, body FROM events ORDER BY id").fetchall():
-        last = chain.after(last, *event)
-        connection.execute("UPDATE events SET hash = ? WHERE id = ?", (last.hash, last.id))
-    connection.close()
-    (folder / "ledger.head").unlink()
 
 
 def test_no_module_that_the_ledger_names_is_imported_without_consent(bank, monkeypatch, tmp_path):

@@ -18,9 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from campaign_folder import make, told
-from unskew.campaigns import Campaign
+from unskew.campaigns import Campaign, consent
 from unskew.campaigns.exchange.export import export
-from unskew.campaigns.learning import consent
 from unskew.campaigns.learning.own_model import FITS, Cost
 from unskew.campaigns.report.report import gather, render
 from unskew.errors import InputError
@@ -233,7 +232,7 @@ def test_another_version_is_said_and_has_another_name(tables, tmp_path, slow) ->
 def test_whoever_did_not_agree_runs_no_code_of_it(tables, tmp_path, slow, monkeypatch) -> None:
     with make(tables, tmp_path / "bank", model=slow) as campaign:
         name = f"{campaign.settings.model['class']}#"
-    monkeypatch.setattr(consent, "_agreed", set())
+    monkeypatch.setattr(consent.METHODS, "_here", set())
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another"))
     monkeypatch.delitem(sys.modules, "slow_model")
     with Campaign.open(tmp_path / "bank") as campaign, pytest.raises(InputError, match=name) as caught:

@@ -214,6 +214,10 @@ BAD = {
     "a damaged row group": (broken, r"part-5.parquet is incomplete or damaged"),
     "another type": (changed(x0=pl.lit("high")), r"all files must have the same columns; of 'x0', .*part-5"),
     "an id twice": (changed(loan=pl.lit("A000001")), r"ids must differ; 'A000001'.*part-0.parquet.*part-5.parquet"),
+    "a long id": (
+        lambda file: changed(loan=pl.concat_str("loan", pl.lit("x" * 1000)))(file),
+        r"at most 1,000 characters; 'A0\S+'... of column 'loan' in row 1 of \S+part-5.parquet has 1,007",
+    ),
     "no id": (changed(loan=pl.lit(None, dtype=pl.String)), r"part-5.parquet"),
     "too large": (changed(x0=pl.lit(1e31)), r"part-5.parquet row 1: column 'x0' holds 1e\+31"),
     "a column more": (changed(extra=pl.lit(1)), r"all files must have the same columns; of 'extra'"),

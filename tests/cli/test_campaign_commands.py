@@ -15,7 +15,7 @@ import pytest
 from commands import GOOD, RUN, START, fill, out, refused, table, told
 from unskew.campaigns import Campaign
 from unskew.campaigns.example import LOG, POOL, truth
-from unskew.campaigns.learning.cache import user_cache
+from unskew.campaigns.user_cache import user_cache
 from unskew.cli import main
 from unskew.methods.prospect import Prospect
 

@@ -6,8 +6,9 @@ import re
 import pytest
 
 from paths import ROOT
+from unskew.campaigns import user_cache
 from unskew.campaigns.audit import blind_spots, log_audit
-from unskew.campaigns.learning import cache, drivers, one_row, own_model
+from unskew.campaigns.learning import drivers, one_row, own_model
 from unskew.campaigns.ledger import state
 from unskew.campaigns.tables import encoding, log_files, pool_files, text_features
 from unskew.estimation import agreement, population
@@ -71,7 +72,7 @@ CLAIMS = [  # the page, the words as they stand there, and what they must agree 
     ("howto/population-error", "the log never counts for more than {}", {0.5: "half"}[population.LOG_AT_MOST]),
     ("howto/population-error", "A {} of the draw is even", {0.1: "tenth"}[draws.EVENLY]),
     ("howto/run-a-campaign", "more than chance explains (p < {})", population.DISAGREE),
-    ("howto/run-a-campaign", "What was not used for {:g} days is removed", cache.UNUSED / 86_400),
+    ("howto/run-a-campaign", "What was not used for {:g} days is removed", user_cache.UNUSED / 86_400),
     ("howto/several-logs", "Officers with fewer than {} labels", within_policies.LEAST_LABELS),
     ("howto/text-and-embeddings", "into at most {} numbers", text_features.DIMENSIONS),
     ("howto/text-and-embeddings", "A column with more than {} categories", encoding.MOST_CATEGORIES),

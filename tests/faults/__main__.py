@@ -7,6 +7,7 @@ Kills, damaged files and odd inputs follow from the seed. What a kill hits does 
 
 import argparse
 import json
+import os
 import random
 import shutil
 import sys
@@ -18,12 +19,14 @@ from pathlib import Path
 from faults.database import Database, NoDatabase
 from faults.figures import Figures
 from faults.flips import damage_files
+from faults.floods import flood
 from faults.fuzz import fuzz
 from faults.kills import kill_planners, kill_servers, kill_workers
+from faults.reach import ALL, reach
 from faults.soak import soak
 
 PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "files": 150.0, "inputs": 130.0,
-         "soak": 65.0}  # fmt: skip
+         "soak": 65.0, "reach": 120.0, "floods": 70.0}  # fmt: skip
 """Every part, and about how many seconds it takes."""
 
 
@@ -80,6 +83,11 @@ def run(parts: list[str], seed: int, scale: float, scratch: Path, command: str) 
         elif part == "inputs":
             inputs = _some(11_000 * scale)
             found.fuzz = fuzz(where, inputs=inputs, chance=chance, tick=said.of(part, inputs))
+        elif part == "reach":
+            names = ALL[: _some(len(ALL) * scale)]
+            found.reach = reach(where, tick=said.of(part, len(names)), names=names)
+        elif part == "floods":
+            found.flood = flood(where, seconds=max(5.0, 65 * scale), chance=chance, tick=said.of(part, seconds))
         else:
             found.soak = soak(where, seconds=max(5.0, 60 * scale), chance=chance, tick=said.of(part, seconds))
         shutil.rmtree(where, ignore_errors=True)
@@ -117,6 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = [f"--seed {options.seed}", *([f"--scale {options.scale:g}"] if options.scale != 1 else [])]
     parts = [part for part in PARTS if not options.only or part in options.only]
     with tempfile.TemporaryDirectory(prefix="unskew-faults-") as scratch:
+        os.environ["XDG_CONFIG_HOME"] = scratch  # what is agreed to here is not the user's
         try:
             found = run(parts, options.seed, options.scale, Path(scratch), f"python -m faults {' '.join(words)}")
         except NoDatabase as error:

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from faults.flips import Damaged
+from faults.floods import Flooded
 from faults.fuzz import Fuzzed
 from faults.kills import Killed
+from faults.reach import Reached
 from faults.soak import Soaked
 
 
@@ -21,17 +23,27 @@ class Figures:
     flips: Damaged = field(default_factory=Damaged)
     fuzz: Fuzzed = field(default_factory=Fuzzed)
     soak: Soaked = field(default_factory=Soaked)
+    reach: Reached = field(default_factory=Reached)
+    flood: Flooded = field(default_factory=Flooded)
     minutes: float = 0.0
 
     @property
     def faults(self) -> list[str]:
-        parts = {"kills": self.kills, "files": self.flips, "inputs": self.fuzz, "soak": self.soak}
+        parts = {
+            "kills": self.kills,
+            "files": self.flips,
+            "inputs": self.fuzz,
+            "soak": self.soak,
+            "reach": self.reach,
+            "floods": self.flood,
+        }
         return [f"{name}: {fault}" for name, part in parts.items() for fault in part.faults]
 
     def markdown(self) -> str:
         """All tables, in the order in which the parts were run."""
         ran = [(self._kills, self.kills.kills), (self._flips, self.flips.verdicts), (self._fuzz, self.fuzz.verdicts),
-               (self._soak, self.soak.answers)]  # fmt: skip
+               (self._soak, self.soak.answers), (self._reach, self.reach.verdicts),
+               (self._flood, self.flood.requests)]  # fmt: skip
         tables = [f"`{self.command}`", self._summary(), *(table() for table, figures in ran if figures)]
         cores = len(os.sched_getaffinity(0))
         machine = f"{self.minutes:.0f} minutes on {cores} cores, Python {platform.python_version()}."
@@ -68,6 +80,9 @@ class Figures:
     def _fuzz(self) -> str:
         return _verdicts("odd inputs for", self.fuzz.verdicts, "accepted")
 
+    def _reach(self) -> str:
+        return _verdicts("folders that name something elsewhere", self.reach.verdicts, "harmless")
+
     def _soak(self) -> str:
         soak = self.soak
         return _table(
@@ -81,6 +96,19 @@ class Figures:
                 ("99 % within", f"{soak.p99:.0f}"),
                 ("memory of the server at the start, MB", f"{soak.memory_start:.0f}"),
                 ("memory of the server at the end, MB", f"{soak.memory_end:.0f}"),
+            ],
+        )
+
+    def _flood(self) -> str:
+        flood = self.flood
+        return _table(
+            ("one annotator who writes without pause", "figure"),
+            [
+                ("seconds", f"{flood.seconds:.0f}"),
+                ("comments, corrections, undos and answers sent", flood.requests),
+                ("of these refused because they were too many", flood.statuses[429]),
+                ("kilobytes that they added to the ledger", f"{flood.kilobytes:.0f}"),
+                ("answers of another annotator meanwhile", flood.others),
             ],
         )
 

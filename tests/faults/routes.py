@@ -80,7 +80,7 @@ class Page:
         """Requests to every route, each with bodies as its schema has them, and others."""
         schema = self.app.openapi()
         routes = []
-        for path, methods in _paths(self.app).items():
+        for path, methods in paths_of(self.app).items():
             for method in sorted(methods):
                 body = schema["paths"].get(re.sub(":path}", "}", path), {}).get(method.lower(), {})
                 content = body.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
@@ -89,7 +89,7 @@ class Page:
 
     @property
     def routes(self) -> int:
-        return sum(len(methods) for methods in _paths(self.app).values())
+        return sum(len(methods) for methods in paths_of(self.app).values())
 
     @property
     def _auth(self) -> st.SearchStrategy[list[tuple[bytes, bytes]]]:
@@ -140,7 +140,7 @@ class Page:
         )
 
 
-def _paths(app: FastAPI) -> dict[str, set[str]]:
+def paths_of(app: FastAPI) -> dict[str, set[str]]:
     """All paths and their methods, also those that the schema leaves out."""
     found: dict[str, set[str]] = {}
 
@@ -149,6 +149,7 @@ def _paths(app: FastAPI) -> dict[str, set[str]]:
             if getattr(route, "methods", None):
                 found.setdefault(route.path, set()).update(route.methods)
             collect(getattr(route, "routes", None) or [])
+            collect(getattr(getattr(route, "original_router", None), "routes", None) or [])  # an included router
 
     collect(app.routes)
     for path, methods in app.openapi()["paths"].items():

@@ -6,7 +6,15 @@ from pathlib import Path
 from faults.flips import damage, damage_files, difference, said
 from faults.forks import Ran
 
-FILES = {"campaign.json", "ledger.sqlite", "ledger.sqlite-shm", "ledger.sqlite-wal", "log.parquet", "pool.parquet"}
+FILES = {
+    "user's cache/ledger-state.json",
+    "campaign.json",
+    "ledger.sqlite",
+    "ledger.sqlite-shm",
+    "ledger.sqlite-wal",
+    "log.parquet",
+    "pool.parquet",
+}
 
 
 def test_sixty_random_flips_are_harmless_or_refused_in_one_line(tmp_path: Path) -> None:
@@ -14,6 +22,7 @@ def test_sixty_random_flips_are_harmless_or_refused_in_one_line(tmp_path: Path) 
     assert not found.faults, "\n".join(found.faults)
     assert found.flips == 60 and set(found.verdicts) >= FILES
     assert (found.hangs, found.tracebacks) == (0, 0)
+    assert set(found.verdicts["user's cache/ledger-state.json"]) == {"harmless"}
 
 
 def test_damage_is_done(tmp_path: Path) -> None:

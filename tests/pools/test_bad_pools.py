@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from file_pools import merged, pool, refused, summary, table, write
+from object_store import object_store
 from paths import ROOT
 from unskew.errors import InputError, StoreError
 from unskew.pools import ids
@@ -242,26 +243,32 @@ class TestIds:
 
 
 class TestUrls:
-    def test_any_scheme_that_fsspec_opens(self, folder):
-        import fsspec
+    def test_an_object_store(self, folder):
+        with object_store() as store:
+            for path in Path(folder).iterdir():
+                store.files.pipe(f"/shop/2024/{path.name}", path.read_bytes())
+            of, local = pool("s3://shop"), pool(folder)
+            paths = [f"s3://shop/2024/part-{i}.parquet" for i in range(3)]
+            assert [file.path for file in of.files] == paths
+            assert find_files("s3://shop/2024/*.parquet") == list(of.files)
+            assert find_files("s3://shop/2024/part-1.parquet") == list(of.files[1:2])
+            check_files(of.files)
+            assert of.scan(summary, merged) == local.scan(summary, merged)
+            store.files.pipe("/shop/2024/part-1.parquet", b"PAR1")
+            refused(StoreError, lambda: check_files(of.files), f"{paths[1]} cannot be read: ")
+            store.files.rm("/shop/2024/part-1.parquet")
+            refused(StoreError, lambda: check_files(of.files), f"{paths[1]} is gone")
+            refused(InputError, lambda: find_files("s3://shop/none"), "s3://shop/none")
 
-        memory = fsspec.filesystem("memory")
-        for path in Path(folder).iterdir():
-            memory.pipe(f"/shop/2024/{path.name}", path.read_bytes())
-        of, local = pool("memory://shop"), pool(folder)
-        assert [file.path for file in of.files] == [f"memory:///shop/2024/part-{i}.parquet" for i in range(3)]
-        assert find_files("memory://shop/2024/*.parquet") == list(of.files)
-        assert find_files("memory://shop/2024/part-1.parquet") == list(of.files[1:2])
-        check_files(of.files)
-        assert of.scan(summary, merged) == local.scan(summary, merged)
-        memory.pipe("/shop/2024/part-1.parquet", b"PAR1")
-        refused(StoreError, lambda: check_files(of.files), "memory:///shop/2024/part-1.parquet cannot be read: ")
-        memory.rm("/shop/2024/part-1.parquet")
-        refused(StoreError, lambda: check_files(of.files), "memory:///shop/2024/part-1.parquet is gone")
-        refused(InputError, lambda: find_files("memory://shop/none"), "memory://shop/none")
+    def test_files_that_a_store_lists_elsewhere(self, folder, monkeypatch):
+        with object_store() as store:
+            path = next(Path(folder).glob("*.parquet"))
+            store.files.pipe("/shop/part.parquet", path.read_bytes())
+            elsewhere = "s3://theirs/part.parquet"
+            monkeypatch.setattr(type(store.files), "find", lambda *_: ["/shop/part.parquet", "/theirs/part.parquet"])
+            refused(InputError, lambda: find_files("s3://shop"), f"s3://shop lists '{elsewhere}'")
 
-    def test_a_scheme_that_needs_a_package_or_does_not_exist(self, monkeypatch):
-        refused(InputError, lambda: find_files("nonsense://a/b"), "nonsense://a/b cannot be read: Protocol not known")
-        refused(InputError, lambda: find_files("sftp://a/b"), "sftp://a/b needs another package: ")
+    def test_a_store_that_needs_a_package(self, monkeypatch):
+        refused(InputError, lambda: find_files("abfs://a/b"), "abfs://a/b needs another package: ")
         monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
         refused(InputError, lambda: find_files("s3://a/b"), "s3://a/b needs fsspec. Install it with: pip install")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from file_pools import COLUMNS, answer, encode, merged, refused, summary, table
+from object_store import object_store
 from unskew import Unskew
 from unskew.errors import InputError, StoreError
 from unskew.pools import stretches, text_files
@@ -206,15 +207,13 @@ def test_text_that_changes_during_a_scan(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["arrow", "csv"])
-def test_any_scheme_that_fsspec_opens(kind, tmp_path, monkeypatch):
-    import fsspec
-
+def test_an_object_store(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(text_files, "BYTES", 40_000)
-    memory = fsspec.filesystem("memory")
-    for path in write(tmp_path / "pool", kind).iterdir():
-        memory.pipe(f"/{kind}/{path.name}", path.read_bytes())
-    of = pool(f"memory://{kind}")
-    assert answer(of) == answer(pool(tmp_path / "pool"))
-    check_files(of.files)
-    memory.pipe(f"/{kind}/part-1.{kind}", b"a,b\n")
-    refused(StoreError, lambda: check_files(of.files), f"memory:///{kind}/part-1.{kind} ")
+    with object_store() as store:
+        for path in write(tmp_path / "pool", kind).iterdir():
+            store.files.pipe(f"/{kind}/{path.name}", path.read_bytes())
+        of = pool(f"s3://{kind}")
+        assert answer(of) == answer(pool(tmp_path / "pool"))
+        check_files(of.files)
+        store.files.pipe(f"/{kind}/part-1.{kind}", b"a,b\n")
+        refused(StoreError, lambda: check_files(of.files), f"s3://{kind}/part-1.{kind} ")

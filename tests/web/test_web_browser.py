@@ -247,6 +247,25 @@ def test_a_comment_goes_to_the_row_it_is_about(page: Page, visit: Callable[..., 
     assert {id: [one.text for one in given] for id, given in said.items()} == {first: ["the debts look odd"]}
 
 
+def test_a_comment_whose_reply_was_lost_is_kept_once(page: Page, visit: Callable[..., Tab]) -> None:
+    ada = visit("ada")
+    first = row(ada)
+
+    def lose_the_reply(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    ada.route("**/api/comment", lose_the_reply, times=1)
+    ada.locator("#note summary").click()
+    field = ada.get_by_label("Comment on this row")
+    field.fill("the debts look odd")
+    field.press("Enter")
+    expect(ada.locator("#notice-text")).to_contain_text("No connection.")
+    field.press("Enter")
+    expect(ada.locator("#notice-text")).to_contain_text("Your comment is kept.")
+    assert [one.text for one in page.campaign.refresh().comments[first]] == ["the debts look odd"]
+
+
 def test_nothing_in_the_data_becomes_markup(visit: Callable[..., Tab]) -> None:
     ada = visit("ada")
     row(ada)

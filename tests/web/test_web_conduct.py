@@ -1,11 +1,14 @@
 """The JSON interface around labelling: history, corrections, comments, conflicts, guidelines, pauses, sign-out."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
 
 from unskew.campaigns.ledger.state import SKIPS
+from unskew.campaigns.ledger.store import Writer
+from unskew.errors import LedgerUnsure
 from web_page import Page, rows, tell
 
 Client = Callable[..., httpx.Client]
@@ -34,7 +37,7 @@ def test_people_see_and_change_their_own_answers_alone(page: Page, client: Clien
         "conflict": False,
     }
     refused = ada.post("/api/correct", json={"id": theirs, "label": "yes"})
-    assert refused.status_code == 409 and "not answered by you" in refused.json()["detail"]
+    assert refused.status_code == 409 and "never given to you" in refused.json()["detail"]
     assert page.campaign.row(theirs).label == "no" and page.campaign.row(mine).label == "no"
     everything = grace.get("/api/answers").json()
     assert {one["by"] for one in everything["answers"]} == {"ada", "bob"} == set(everything["people"])
@@ -81,6 +84,38 @@ def test_doubt_comes_with_the_model(page: Page, client: Client) -> None:
     assert all(one["doubt"] is None for one in ada.get("/api/answers").json()["answers"])
 
 
+def test_a_comment_that_is_sent_again_is_kept_once(page: Page, client: Client) -> None:
+    ada = client("ada")
+    id = rows(ada)["rows"][0]["id"]
+    for key in ("k1", "k1", "k2"):
+        made = ada.post("/api/comment", json={"id": id, "text": "hard to say", "key": key})
+        assert made.status_code == 201 and made.json().keys() == {"by", "at", "text"}
+    assert len(page.campaign.refresh().comments[id]) == 2
+
+
+def test_an_outcome_that_is_not_known_is_said_to_be_so(
+    page: Page, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = client("ada")
+    id = rows(ada)["rows"][0]["id"]
+    campaign = page.app.state.desk.campaign
+    writing = campaign.ledger.writing
+
+    @contextlib.contextmanager
+    def broken(name: str) -> Iterator[Writer]:
+        with writing(name) as write:
+            yield write
+        raise LedgerUnsure("the connection broke")
+
+    monkeypatch.setattr(campaign.ledger, "writing", broken)
+    refused = tell(ada, id, "yes")
+    assert refused.status_code == 503 and int(refused.headers["retry-after"]) > 0
+    detail = refused.json()["detail"]
+    assert "not known whether this was written. Send it again" in detail and "Nothing was" not in detail
+    monkeypatch.undo()
+    assert tell(ada, id, "yes").json()["repeated"] == 1 and page.campaign.state.spent == 1
+
+
 def test_comments(page: Page, client: Client) -> None:
     ada, bob, grace = client("ada"), client("bob"), client(link=page.link())
     (id,) = answer(ada, 1, "yes")
@@ -91,6 +126,35 @@ def test_comments(page: Page, client: Client) -> None:
     assert [one["text"] for one in seen["comments"]] == ["hard to say"], "what others write may give answers away"
     (seen,) = grace.get("/api/answers").json()["answers"]
     assert [one["text"] for one in seen["comments"]] == ["hard to say", "ask me"]
+
+
+def test_one_person_writes_only_so_much_in_a_minute(page: Page, client: Client) -> None:
+    ada, bob, grace = client("ada"), client("bob"), client(link=page.link())
+    now = [0.0]
+    for minutes in page.app.state.minutes.values():
+        minutes._clock = lambda: now[0]
+    ids = answer(ada, 2, "yes")
+    said = {"id": ids[0], "text": 2000 * "\U0001f600"}
+    for k in range(20):
+        now[0] = float(k)
+        assert ada.post("/api/comment", json=said).status_code == 201
+    refused = ada.post("/api/comment", json={"id": ids[1], "text": "x"})
+    assert refused.status_code == 429 and refused.headers["Retry-After"] == "41"
+    assert refused.json()["detail"] == "20 comments a minute are the most. Go on in 41 seconds."
+    mine = {"id": answer(bob, 1, "no")[0], "text": "others go on"}
+    assert bob.post("/api/comment", json=mine).status_code == 201
+    for _ in range(20):
+        assert grace.post("/api/comment", json={"id": ids[1], "text": "x"}).status_code == 201
+    enough = grace.post("/api/comment", json={"id": ids[1], "text": "x"})
+    assert enough.status_code == 409, "by the limit of the row, not that of the minute"
+    now[0] = 60.0
+    assert ada.post("/api/comment", json={"id": ids[1], "text": "x"}).status_code == 201
+    for k in range(30):
+        corrected = ada.post("/api/correct", json={"id": ids[k % 2], "label": ("no", "yes")[k // 2 % 2]})
+        assert corrected.status_code == 200
+    for path, body in (("correct", {"id": ids[0], "label": "no"}), ("undo", {"id": ids[1], "ask": 1})):
+        refused = ada.post(f"/api/{path}", json=body)
+        assert refused.status_code == 429 and "30 changes a minute are the most" in refused.json()["detail"]
 
 
 def test_conflicts_are_settled(page: Page, client: Client) -> None:

@@ -1,5 +1,6 @@
 """Several campaigns on one server, and new ones that are begun there: its JSON interface, as a script uses it."""
 
+import json
 import shutil
 import socket
 from collections.abc import Iterator
@@ -317,6 +318,39 @@ def test_old_uploads_of_a_killed_server_are_removed(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(drafts, "OLD", -1)
     with serving_house(tmp_path):
         assert not (tmp_path / ".uploads" / "abc").exists()
+
+
+def test_nothing_is_removed_or_uploaded_through_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    (tmp_path / "mine" / "old").mkdir(parents=True)
+    (tmp_path / "house").mkdir()
+    (tmp_path / "house" / ".uploads").symlink_to(tmp_path / "mine")
+    monkeypatch.setattr(drafts, "OLD", -1)
+    with serving_house(tmp_path / "house") as house, house.signed_in() as admin:
+        answer = admin.post("/api/drafts", json={"name": "loans"})
+        assert answer.status_code == 409 and ".uploads is a link" in answer.json()["detail"]
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["old"]
+
+
+def test_a_ledger_elsewhere_that_nobody_agreed_to(
+    house: House, admin: httpx.Client, made: Path
+) -> None:  # fmt: skip
+    """An anonymous visitor learns nothing of it, the administrator what to do; nobody connects."""
+    folder = shutil.copytree(made, house.folder / "theirs")
+    marker = json.loads((folder / "campaign.json").read_text())
+    with socket.create_server(("127.0.0.1", 0)) as theirs:
+        theirs.settimeout(0.2)
+        store = f"postgresql://127.0.0.1:{theirs.getsockname()[1]}/bank"
+        (folder / "campaign.json").write_text(json.dumps({**marker, "store": store}))
+        for page in ("enter", "label", "api/status"):
+            answer = httpx.get(f"{house.address}/c/theirs/{page}")
+            assert answer.status_code == 403 and "cannot be opened at the moment" in answer.text
+            assert "postgresql" not in answer.text
+        (stand,) = admin.get("/api/campaigns").json()
+        assert f"set UNSKEW_ADDRESSES to {store} and try again" in stand["problem"]
+        with pytest.raises(TimeoutError):
+            theirs.accept()
 
 
 def test_serve_makes_a_house_and_finds_its_campaigns_again(tmp_path: Path, made: Path) -> None:

@@ -2,17 +2,22 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from campaign_folder import move_to
 from unskew.campaigns import Campaign
+from unskew.campaigns.ledger import live
+from unskew.campaigns.ledger.snapshot import FILE
+from unskew.campaigns.user_cache import user_cache
 from unskew.web.planner import InProcess
 from web_page import PATIENCE, begin, links_of, serve_process, wait_for
 
@@ -107,6 +112,25 @@ def test_the_page_over_postgresql(tmp_path: Path, postgresql_url: str) -> None:
         assert campaign.ledger.events(campaign.id)[0].kind == "started"
         assert (campaign.status().spent, campaign.status().left) == (15, 0)
         assert not (folder / "ledger.sqlite").exists()
+
+
+def test_damage_to_old_events_is_shown_to_the_administrator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody who opens the campaign from its snapshot reads them: the planner does, beside its work."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(live, "SNAPSHOT_AFTER", 5)
+    folder = begin(tmp_path, budget=60)
+    with Campaign.open(folder) as campaign:
+        campaign.tell({row.id: "yes" for row in campaign.ask(8, by="ada")}, by="ada")
+    with closing(sqlite3.connect(folder / "ledger.sqlite")) as connection, connection:
+        connection.execute("DROP TRIGGER events_no_update")
+        connection.execute("UPDATE events SET actor = 'eve' WHERE number = 4")
+    with served(folder) as (_, client, code):
+        del client.headers["Authorization"]
+        client.post("/api/enter", json={"code": code}).raise_for_status()
+        wait_for(lambda: client.get("/api/status").json()["damage"], "the damage is reported")
+        status = client.get("/api/status").json()
+        assert "event 4 of the ledger was changed" in status["damage"] and status["trouble"] is None
+        assert not list(user_cache().rglob(FILE))
 
 
 def test_a_planner_that_cannot_open_the_ledger_says_why(tmp_path: Path) -> None:

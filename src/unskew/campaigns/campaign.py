@@ -1,12 +1,13 @@
 """A campaign: rows are asked for, handed out, answered and learned from, by many people at once."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from unskew.campaigns.conduct import Conduct
+from unskew.campaigns.conduct import Conduct, check_changes
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger.events import Event, Said, Undone
 from unskew.campaigns.ledger.live import Transaction
@@ -20,6 +21,8 @@ from unskew.campaigns.options import complete, taking
 from unskew.campaigns.rounds import Fit, Rounds
 from unskew.campaigns.start_options import START, Start
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of, to_undo
+from unskew.campaigns.verifying import Verified, Watch, verify
+from unskew.errors import LedgerReplaced
 
 if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that fits models, which is slow to import
     import polars as pl
@@ -111,14 +114,31 @@ class Campaign(Conduct):
             raise
 
     def close(self) -> None:
-        """Close the ledger's connections."""
-        self.ledger.close()
+        """Keep a snapshot for the next time, and close the ledger's connections.
+
+        Where something was written, and the ledger was then deleted or replaced, `LedgerReplaced` names the file with
+        all that was acknowledged.
+        """
+        try:
+            if self.ledger.wrote:
+                self.ledger.check_place()
+            self.keep()
+        finally:
+            self.ledger.close()
+
+    def keep(self) -> None:
+        """Keep a snapshot of the state in the user's own cache, if enough has happened since the last one."""
+        self._live.keep()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:  # that error is the one to be seen
+            with suppress(LedgerReplaced):
+                self.close()
 
     @property
     def log_frame(self) -> "pl.DataFrame":
@@ -134,6 +154,17 @@ class Campaign(Conduct):
     def pool_sample(self) -> "pl.DataFrame":
         """The pool as it was read, or 50,000 rows that stand for a larger one in files."""
         return self._rounds.fitting.pool_sample
+
+    def verify(self, progress: "Progress | None" = None) -> Verified:
+        """Look at the whole ledger, at the snapshot of it and at the tables. Damage is a `StoreError` that names it.
+
+        Opening reads only what came after the snapshot, so this finds what became of older events since.
+        """
+        return verify(self.folder, self.ledger, self._live, progress or (lambda done, total: None))
+
+    def watching(self) -> Watch:
+        """The same for the chain of events, in short parts, for a process that has other work to do."""
+        return Watch(self.folder, self.ledger, self._live)
 
     def watch(self, progress: "Progress") -> None:
         """Tell `progress`, whenever a pool in files is read, how many rows are done, and of how many."""
@@ -242,6 +273,7 @@ class Campaign(Conduct):
             state = write.state
             row = to_undo(state, by, id)
             if row is not None and row.id == state.undoable(by):
+                check_changes(state, row.id, by)
                 own = row.said(by)
                 was = row.label if own is None else own.label
                 write.append(Undone(row.id, was, self.ledger.now() + self._rounds.lease), by=by)

@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger.answers import Given, answers_of
+from unskew.campaigns.ledger.answers import Given, answers_of, own_answers
 from unskew.campaigns.ledger.arrangement import Arrangement, checked_changes
 from unskew.campaigns.ledger.chain import Head
+from unskew.campaigns.ledger.engines import serialised
 from unskew.campaigns.ledger.events import Arranged, Commented, Corrected, Invited, Paused, Resumed, Revoked
 from unskew.campaigns.ledger.live import Live
 from unskew.campaigns.ledger.people import checked_name, checked_role, holder, new_token, token_hash
@@ -19,11 +20,17 @@ from unskew.campaigns.ledger.texts import checked_text
 from unskew.campaigns.ledger.two_people import TwoPeople, two_people
 from unskew.campaigns.ledger.work import work_of
 from unskew.campaigns.tables.labels import canonical
-from unskew.campaigns.telling import Label, label_text
+from unskew.campaigns.telling import Label, label_text, never_given
 from unskew.errors import InputError, unknown
 
-COMMENT = 2000
-"""The most characters of a comment or a reason."""
+COMMENT, COMMENT_BYTES = 2000, 8000
+"""The most characters of a comment or a reason, and the most bytes that it takes in the ledger."""
+COMMENTS_OF_ONE, COMMENTS_OF_ALL = 20, 200
+"""The most comments on a row, of one person and of everybody. No reason for a correction is refused for them."""
+CHANGES = 20
+"""How often one person may correct or take back an answer to one row."""
+KEY = 100
+"""The most characters of a comment's key."""
 
 
 class Conduct:
@@ -108,9 +115,7 @@ class Conduct:
 
         An empty `label` finds skips.
         """
-        wanted = label and canonical(label, self.settings.classes)
-        if label and wanted is None:
-            raise unknown("class", label, self.settings.classes)
+        wanted = self._class(label)
         with self._live.lock:
             if by is not None:
                 self._check_known(self.refresh(), by)
@@ -118,12 +123,26 @@ class Conduct:
                 self.refresh(), by=by, label=wanted, since=since, until=until, search=search, ids=ids
             )  # fmt: skip
 
+    def own_answers(
+        self, by: str, *, label: str | None = None, since: datetime | None = None, until: datetime | None = None
+    ) -> list[Given]:
+        """What one person may know of the answers: their own, whatever became of them, and their own comments."""
+        with self._live.lock:
+            return own_answers(self.refresh(), by, label=self._class(label), since=since, until=until)
+
+    def _class(self, label: str | None) -> str | None:
+        """The class that is meant; an empty text, which finds skips, as it is."""
+        meant = label and canonical(label, self.settings.classes)
+        if label and meant is None:
+            raise unknown("class", label, self.settings.classes)
+        return meant
+
     def correct(self, id: str, label: Label, *, by: str, reason: str = "", own: bool = False) -> Row:
-        """Replace what was answered; None makes it a skip. With `own`, only what `by` said, and nobody has settled.
+        """Replace what was answered; None makes it a skip. With `own`, only what `by` said, if it is still open.
 
         Where people differ, somebody else's correction settles the row. Any other answer that is somebody else's needs
         a reason. What they said stays in the ledger. Where the answer is this one already, it stays as it is, and the
-        reason is kept as a comment.
+        reason is kept as a comment, unless `by` gave it before.
         """
         checked_name(by)
         text = label_text(label)
@@ -134,17 +153,17 @@ class Conduct:
             )
         reason = _comment("a reason", reason) if reason else ""
         with self._live.writing() as write:
+            if own:
+                _check_own(write.state, by, id)
             row = _row(write.state, id)
             said = row.said(by)
-            if own and (said is None or row.settled):
-                told = "was settled" if said is not None else "was not answered by you"
-                raise InputError(f"row {id!r} {told}, so you cannot change its answer. Ask whoever runs the campaign.")
             if not row.done:
                 raise InputError(f"row {id!r} has no answer to correct. Answer it.")
             mine = said is not None and not row.settled
             was = said.label if said is not None and mine else row.label
             if was == wanted and (mine or row.settled or not row.conflict):
-                if reason:
+                if reason and not _reason_known(write.state, id, wanted, by, reason):
+                    check_comments(write.state, id, by)
                     write.append(Commented(id, reason), by=by)
                 return row
             if not reason and not mine and row.by != by and not row.conflict:
@@ -153,16 +172,27 @@ class Conduct:
                 raise InputError(
                     f"row {id!r} was skipped and its place in the budget is taken. Raise the budget first."
                 )
+            check_changes(write.state, id, by)
             write.append(Corrected(id, wanted, was=was, reason=reason), by=by)
             return write.state.rows[id]
 
-    def comment(self, id: str, text: str, *, by: str) -> Comment:
-        """Write something about a row that was asked for."""
+    def comment(self, id: str, text: str, *, by: str, own: bool = False, key: str = "") -> Comment:
+        """Write something about a row that was asked for. With `own`, only about one that `by` was given.
+
+        With a `key`, such as a random text, the same comment may be sent again: it is kept once. Do so where it is not
+        known whether it was kept (`LedgerUnsure`).
+        """
         checked_name(by)
-        text = _comment("a comment", text)
+        text, key = _comment("a comment", text), checked_text("a comment's key", key, KEY)
         with self._live.writing() as write:
+            if own and not write.state.has_seen(by, id):
+                raise InputError(never_given(id, "Comment only on"))
             _row(write.state, id)
-            write.append(Commented(id, text), by=by)
+            for one in write.state.comments.get(id, ()):
+                if key and (one.by, one.text, one.key) == (by, text, key):
+                    return one
+            check_comments(write.state, id, by)
+            write.append(Commented(id, text, key), by=by)
             return write.state.comments[id][-1]
 
     def two_people(self) -> TwoPeople:
@@ -216,6 +246,20 @@ class Conduct:
             raise InputError(f"unknown person {name!r}: nobody was invited yet, and nobody has labelled. Invite them.")
 
 
+def _check_own(state: State, name: str, id: str) -> None:
+    """Refuse to change an answer that is not this person's, or no longer theirs to change.
+
+    Rows that they never had are refused alike, whether or not there is one of that id. Why an answer of theirs is
+    closed is not told: others may have answered, corrected or settled it.
+    """
+    if not state.has_seen(name, id):
+        raise InputError(never_given(id, "Change only your answers to"))
+    if id not in state.answers.get(name, {}):
+        raise InputError(f"row {id!r} has no answer of yours to change. Answer it first.")
+    if state.rows[id].settled or state.rows[id].said(name) is None:
+        raise InputError(f"your answer to row {id!r} can no longer be changed. Ask whoever runs the campaign.")
+
+
 def _row(state: State, id: str) -> Row:
     found = state.rows.get(id)
     if found is None:
@@ -223,9 +267,43 @@ def _row(state: State, id: str) -> Row:
     return found
 
 
+def _reason_known(state: State, id: str, label: str | None, by: str, reason: str) -> bool:
+    """Whether this person gave it before: then the same correction was sent again."""
+    written = [one.text for one in state.comments.get(id, ()) if one.by == by]
+    return any(text == reason or text.endswith(f" → {label or 'skipped'}: {reason}") for text in written)
+
+
+def check_comments(state: State, id: str, by: str) -> None:
+    """Refuse another comment on a row that has as many as it may have."""
+    comments = state.comments.get(id, ())
+    if sum(one.by == by for one in comments) >= COMMENTS_OF_ONE:
+        raise InputError(
+            f"row {id!r} has {COMMENTS_OF_ONE} comments by {by!r} already, which is the most. Go on with other rows."
+        )
+    if len(comments) >= COMMENTS_OF_ALL:
+        raise InputError(
+            f"row {id!r} has {COMMENTS_OF_ALL} comments already, which is the most. Go on with other rows."
+        )
+
+
+def check_changes(state: State, id: str, by: str) -> None:
+    """Refuse that somebody changes the answer to a row once more who has done so as often as one may."""
+    if state.changes[by, id] >= CHANGES:
+        raise InputError(
+            f"the answer to row {id!r} was changed {CHANGES} times by {by!r}, which is the most. Leave it, or let "
+            "somebody else decide."
+        )
+
+
 def _comment(what: str, text: str) -> str:
     """A text that says something."""
     found = checked_text(what, text, COMMENT)
     if not found:
         raise InputError(f"{what} must have a word; got {text!r}. Write one.")
+    size = len(serialised(found).encode())
+    if size > COMMENT_BYTES + 2:  # in quotes
+        raise InputError(
+            f"{what} may take at most {COMMENT_BYTES:,} bytes; got {size - 2:,}. Shorten it, or leave out "
+            "control characters."
+        )
     return found

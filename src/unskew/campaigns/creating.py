@@ -9,13 +9,13 @@ from uuid import uuid4
 import polars as pl
 
 import unskew
+from unskew.campaigns.consent import agree, agree_to_reach
 from unskew.campaigns.folder import Folder, digest
-from unskew.campaigns.learning.consent import agree
 from unskew.campaigns.learning.fitting import Fitting
 from unskew.campaigns.learning.own_model import Cost
 from unskew.campaigns.learning.recipes import consented, recorded
 from unskew.campaigns.ledger.chain import Head
-from unskew.campaigns.ledger.engines import holds_password, server
+from unskew.campaigns.ledger.engines import holds_password, place, server
 from unskew.campaigns.ledger.events import Started
 from unskew.campaigns.ledger.settings import Settings, recorded_options
 from unskew.campaigns.ledger.state import Snapshot
@@ -114,6 +114,8 @@ def create(
         with ledger.writing(campaign) as write:
             begun = write.append(first)
         Head(folder.head).write(begun)
+        if store is not None:
+            agree_to_reach([place(store)], campaign)
         folder.finish(campaign, store, private=store is not None and holds_password(store))
 
 

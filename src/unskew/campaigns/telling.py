@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from unskew.campaigns.ledger.events import Answered, Corrected, Event, Seconded, Skipped
+from unskew.campaigns.ledger.opinions import Opinion
 from unskew.campaigns.ledger.state import Row, RowStatus, State
 from unskew.campaigns.tables.labels import canonical
 from unskew.errors import InputError, UnskewError
@@ -137,9 +138,10 @@ def judge(
     for line, written, text in answers:
         id = written if written in known else written.strip()
         if id not in known:
-            told = "given to you" if only_given else "asked for"
-            problems.append((line, f"row {written!r} was never {told}. Answer only rows that were."))
+            told = f"row {written!r} was never asked for. Answer only rows that were."
+            problems.append((line, never_given(written, "Answer only") if only_given else told))
             continue
+        own = state.answers.get(actor, {}).get(id) if only_given else state.rows[id].said(actor)
         row, label = state.rows[id], None if text is None else canonical(text, classes)
         if text is not None and label is None:
             told = f"label {text!r} of row {id!r} must be {_either(classes)}. Correct it."
@@ -154,25 +156,25 @@ def judge(
             repeated += 1
         elif _wanted_of(state, row, actor):
             events.append(Seconded(id, label))
-        elif not force_correct and _said_so(row, label, actor, only_given=only_given):
+        elif not force_correct and _said_so(row, label, own, several=only_given or _of_several(row, actor)):
             repeated += 1
-        elif only_given and _taken(row, label, actor, places):
+        elif only_given and own is None and _taken(row, label, actor, places):
             problems.append((line, f"row {written!r} was answered meanwhile. Go on with the next."))
-        elif (_says(row, label) and not _changed(row, label, actor, only_given=only_given)) or (
+        elif (_says(row, label) and not _changed(row, label, actor, own if only_given else None)) or (
             label is None and _held_by_another(row, actor, now)
         ):
             repeated += 1
-        elif row.done and not (force_correct or _skipped_by_another(row, actor)):
+        elif row.done and not (force_correct or (own is None and _skipped_by_another(row, actor))):
             conflicts = True
             told = f"row {id!r} is {_shown(label)} here, but {row.by} said {_shown(row.label)}."
-            problems.append((line, _to_the_person(row, actor) if only_given else told))
+            problems.append((line, _to_the_person(id, own) if only_given else told))
         elif row.status == RowStatus.SKIPPED and places < 1:
             problems.append((line, f"row {id!r} was skipped and its place in the budget is taken. Leave it out."))
         else:
             places += (label is None) - (row.status == RowStatus.SKIPPED)
             if row.done and force_correct:
-                own = row.said(actor) if _of_several(row, actor) else None
-                events.append(Corrected(id, label, was=row.label if own is None else own.label))
+                replaced = own if own is not None and _of_several(row, actor) else row
+                events.append(Corrected(id, label, was=replaced.label))
             else:
                 events.append(Skipped(id) if label is None else Answered(id, label))
         first.setdefault(id, (line, label))
@@ -206,22 +208,20 @@ def _of_several(row: Row, actor: str) -> bool:
     return len(row.opinions) > 1 and not row.settled and row.said(actor) is not None
 
 
-def _said_so(row: Row, label: str | None, actor: str, *, only_given: bool) -> bool:
+def _said_so(row: Row, label: str | None, own: Opinion | None, *, several: bool) -> bool:
     """Whether the actor repeats their own answer, though another counts: one of several people's, or on the page."""
-    own = row.said(actor)
-    return row.done and own is not None and own.label == label and (only_given or _of_several(row, actor))
+    return row.done and own is not None and own.label == label and several
 
 
-def _changed(row: Row, label: str | None, actor: str, *, only_given: bool) -> bool:
+def _changed(row: Row, label: str | None, actor: str, own: Opinion | None) -> bool:
     """Whether it is not what the actor said before, so that to take it in silence would say what others said."""
-    own = row.said(actor)
-    return _of_several(row, actor) or (only_given and own is not None and own.label != label)
+    return _of_several(row, actor) or (own is not None and own.label != label)
 
 
 def _taken(row: Row, label: str | None, actor: str, places: int) -> bool:
     """Whether somebody else finished the row. A skip of theirs leaves room for a label, if the budget has a place."""
     skipped = row.status == RowStatus.SKIPPED and (label is None or places > 0)
-    return row.done and row.said(actor) is None and row.by != actor and not skipped
+    return row.done and row.by != actor and not skipped
 
 
 def _held_by_another(row: Row, actor: str, now: datetime) -> bool:
@@ -232,13 +232,21 @@ def _skipped_by_another(row: Row, actor: str) -> bool:
     return row.status == RowStatus.SKIPPED and row.by != actor
 
 
-def _to_the_person(row: Row, actor: str) -> str:
-    """What somebody reads who answered the row otherwise before. What others said of it is not told."""
-    own = row.said(actor)
-    if own is None or row.settled:
-        return f"row {row.id!r} was settled meanwhile. Go on with the next."
+def _to_the_person(id: str, own: Opinion | None) -> str:
+    """What somebody reads who answered the row otherwise before. What others said of it, or settled, is not told."""
+    if own is None:
+        return f"row {id!r} was answered meanwhile. Go on with the next."
     yours = "was skipped by you" if own.label is None else f"already has your other answer, {own.label!r}"
-    return f"row {row.id!r} {yours}. To change it, open History."
+    return f"row {id!r} {yours}. To change it, open History."
+
+
+def never_given(id: str, only: str) -> str:
+    """What somebody reads of every row that was not handed to them, whether or not there is one of that id.
+
+    >>> never_given("17", "Answer only")
+    "row '17' was never given to you. Answer only rows that were."
+    """
+    return f"row {id!r} was never given to you. {only} rows that were."
 
 
 def _shown(label: str | None) -> str:
@@ -255,11 +263,12 @@ def to_undo(state: State, by: str, id: str | None) -> Row | None:
         held = state.open.get(wanted) or state.again.get(wanted)
         if held is not None and held.holder == by:
             return held
-        if wanted == newest and state.rows[wanted].label is not None:
-            told = f"somebody else has seen row {wanted!r} since you did. Change your answer in the history instead."
-        elif wanted == newest:
-            told = f"row {wanted!r} was skipped and its place in the budget is taken. Go on with the next."
-        else:
+        own = state.answers.get(by, {})
+        if id is not None and id != next(reversed(own), None):
             told = f"only your last answer can be taken back; {wanted!r} is not it. Answer the next row."
+        elif own[wanted].label is None and state.rows[wanted].status == RowStatus.SKIPPED:
+            told = f"row {wanted!r} was skipped and its place in the budget is taken. Go on with the next."
+        else:  # somebody else has seen it, or settled it: which of these is not told
+            told = f"your answer to row {wanted!r} can no longer be taken back. Go on with the next."
         raise InputError(told)
     return state.rows[wanted]

@@ -22,13 +22,14 @@ from unskew.cli.reproduce import reproduce
 from unskew.cli.results import export, predict, report, status
 from unskew.cli.serve import serve
 from unskew.cli.start import start
+from unskew.cli.verify import verify
 from unskew.cli.why import why
 from unskew.errors import UnskewError
 
 app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 for command in (
     demo, columns, audit, start, ask, tell, serve, status, error, report, predict, why, export, budget, extend, guide,
-    people, answers, correct, comment, end, reopen, curve, reproduce,
+    people, answers, correct, comment, end, reopen, verify, curve, reproduce,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(data, name="data")

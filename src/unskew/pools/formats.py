@@ -75,6 +75,6 @@ def schema_of(kind: str, footer: bytes) -> dict[str, Any]:
 
 
 def scanned(path: str, kind: str | None) -> pl.LazyFrame:
-    """A Parquet or Arrow file, not read yet. A copy of a file from elsewhere may have lost the ending of its name."""
+    """A Parquet or Arrow file, not read yet."""
     scan = pl.scan_ipc if kind == ARROW else pl.scan_parquet
     return scan(path, glob=False, hive_partitioning=False)

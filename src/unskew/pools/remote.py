@@ -1,19 +1,25 @@
-"""Files on this machine, and any URL that fsspec opens.
+"""Files on this machine, and in the stores elsewhere that Polars reads: object stores and the web.
 
-Polars itself reads from the large object stores and the web, and fetches only what it needs. Files elsewhere are copied
-to a temporary folder by fsspec, once.
+No other address is opened, and none that is a chain of several: some file systems of fsspec run
+code that a server sends, and others lead on to any address.
 """
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
+from urllib.parse import unquote
 
 from unskew.errors import InputError
 from unskew.reading import unreadable, without_waiting
 
-READ_BY_POLARS = {"s3", "s3a", "gs", "gcs", "az", "azure", "adl", "abfs", "abfss", "http", "https", "hf"}
+AZURE = ("az", "azure", "adl", "abfs", "abfss")
+STORES = ("s3", "s3a", "gs", "gcs", *AZURE, "http", "https", "hf")
+"""How addresses that are opened begin. Polars reads all of them, and fetches only what it needs."""
+
+_ADDRESS = re.compile(r"([a-z0-9]+)://([a-z0-9][a-z0-9._@:-]*)(/.*)?", re.ASCII | re.IGNORECASE)
 
 
 def is_url(path: str) -> bool:
@@ -25,12 +31,29 @@ def is_url(path: str) -> bool:
     return "://" in path
 
 
-def readable(path: str) -> str:
-    """What Polars opens for this path: itself, or a copy on this machine."""
-    if not is_url(path) or path.partition("://")[0] in READ_BY_POLARS:
-        return path
-    copy: str = _fsspec(path).open_local(f"filecache::{path}", filecache={"check_files": True})
-    return copy
+def place_of(url: str) -> str:
+    """The store that a URL leads to: a bucket, a container, a server, a Hugging Face repository.
+
+    It is the beginning of the URL, letter by letter. A URL that some program could read in another
+    way, and so look elsewhere, is an InputError.
+
+    >>> place_of("s3://bucket/2026/rows.parquet"), place_of("hf://datasets/ann/loans/rows.parquet")
+    ('s3://bucket/', 'hf://datasets/ann/loans/')
+    >>> place_of("dask://host:8786/x::file:///etc/passwd")
+    Traceback (most recent call last):
+    unskew.errors.InputError: 'dask://host:8786/x::file:///etc/passwd' cannot be opened: ...
+    """
+    match = _ADDRESS.fullmatch(url)
+    scheme, host, path = match.groups("") if match else ("", "", "")
+    plain = scheme in STORES and url.isprintable() and ("@" not in host or scheme in AZURE)
+    if not plain or "::" in url or not {".", ".."}.isdisjoint(unquote(path).split("/")):
+        raise InputError(
+            f"{url!r:.120} cannot be opened: an address begins with s3://, gs://, az://, https:// "
+            "or another that Polars reads, names a bucket or host without a password, and has "
+            "neither '::' nor '..'. Correct it, or copy the files to this machine."
+        )
+    repository = path.split("/")[1:3] if scheme == "hf" else []
+    return "/".join([f"{scheme}://{host}", *filter(None, repository), ""])
 
 
 def listed(source: str, is_data: Callable[[Sequence[str]], bool]) -> tuple[list[str], str]:
@@ -45,7 +68,12 @@ def listed(source: str, is_data: Callable[[Sequence[str]], bool]) -> tuple[list[
             base = path.rstrip("/")
             found = [one for one in system.find(base) if is_data(one.removeprefix(base).strip("/").split("/"))]
             kind = "folder"
-        return [system.unstrip_protocol(one) for one in found], kind
+        here = place_of(system.unstrip_protocol(path))
+        urls = [system.unstrip_protocol(one) for one in found]
+    for url in urls:
+        if place_of(url) != here:  # a page of a server, for instance, may name others
+            raise InputError(f"{source} lists {url!r:.120}, which is elsewhere. Name that itself.")
+    return urls, kind
 
 
 @contextmanager
@@ -104,6 +132,7 @@ def _opened(path: str) -> Iterator[tuple[IO[bytes], int, int]]:
 
 def _system(path: str) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
+    place_of(path)  # before any file system is made
     with _told(path):
         found: tuple[Any, str] = _fsspec(path).core.url_to_fs(path)
         return found

@@ -11,7 +11,6 @@ import polars as pl
 from unskew.errors import InputError
 from unskew.pools.fingerprints import PoolFile
 from unskew.pools.formats import kind_of, scanned, separator_of
-from unskew.pools.remote import readable
 from unskew.pools.text_files import Lines, read_lines
 from unskew.rows import Ints
 
@@ -56,7 +55,7 @@ class Stretch(NamedTuple):
         return rows
 
     def _scanned(self, columns: Sequence[str]) -> pl.DataFrame:
-        lazy = scanned(readable(self.path), kind_of(self.path))
+        lazy = scanned(self.path, kind_of(self.path))
         return lazy.select(columns).slice(self.first, self.rows).collect()
 
     def _read(self, lines: Lines, columns: Sequence[str]) -> pl.DataFrame:

@@ -17,7 +17,6 @@ from unskew.errors import InputError
 from unskew.pools import trying_process
 from unskew.pools.files import FilePool
 from unskew.pools.formats import kind_of
-from unskew.pools.remote import readable
 from unskew.pools.scanning import spread
 from unskew.pools.stretches import Stretch
 from unskew.reading import half_memory
@@ -58,7 +57,8 @@ def _try(columns: tuple[str, ...], memory: int, stretches: list[Stretch]) -> lis
     """The place of the first stretch that cannot be read, and why; nothing if all can be read."""
     command = [sys.executable, "-P", trying_process.__file__, str(memory)]
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
-    given = json.dumps([columns, [(readable(one.path), kind_of(one.path), one.first, one.rows) for one in stretches]])
+    each = [(one.path, kind_of(one.path), one.first, one.rows) for one in stretches]
+    given = json.dumps([columns, each])
     try:
         done = subprocess.run(  # nosec B603  # this Python, and a file of ours
             command, input=given.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=where, check=False

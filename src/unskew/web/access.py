@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request, Response, Security
+from fastapi.requests import HTTPConnection
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from unskew.web.turns import Turns
@@ -166,14 +167,14 @@ class Access:
         """Who labels here: an annotator, or else the administrator, who may label too."""
         return self.from_cookie(request, "annotator") or self.from_cookie(request, "admin")
 
-    def shown(self, request: Request) -> list[str]:
+    def shown(self, request: HTTPConnection) -> list[str]:
         """The secrets that a request shows: a bearer token, or else cookies."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         bearer = [token] if kind.lower() == "bearer" else []
         cookies = [request.cookies.get(name, "") for name in self.cookies.values()]
         return [secret for secret in bearer or cookies if secret]
 
-    def client(self, request: Request) -> str | None:
+    def client(self, request: HTTPConnection) -> str | None:
         """The name behind a request, to count requests. It comes from memory, because every request needs it."""
         shown = self.shown(request)
         admin = next((found.name for found in map(self.admins.find, shown) if found), None)

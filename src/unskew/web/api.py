@@ -1,12 +1,14 @@
 """The JSON interface: what the page calls, and scripts with a bearer token."""
 
+from math import ceil
 from typing import Any
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 
 from unskew.errors import InputError
-from unskew.web.access import Access, Administrator, Labeller, Reader, own_page
+from unskew.web.access import Access, Administrator, Labeller, Reader, SignedIn, own_page
 from unskew.web.desk import Desk
+from unskew.web.limits import Minutes
 from unskew.web.models import (
     Ask,
     Code,
@@ -33,7 +35,8 @@ REFUSALS = {
     413: "The request is too large.",
     422: "The request does not follow the schema.",
     429: "Too many requests. Retry-After says when to try again.",
-    503: "The server is busy, or the ledger cannot be reached. Nothing was changed. Retry-After says when to retry.",
+    503: "The server is busy, or the ledger cannot be reached. Retry-After says when to send the same again, which is "
+    "safe. `detail` says whether it is known that nothing was changed.",
 }
 
 
@@ -54,6 +57,22 @@ def turns(request: Request) -> Turns:
     """The queue in front of the campaign."""
     found: Turns = request.app.state.turns
     return found
+
+
+MOST_A_MINUTE = {"comments": 20, "changes": 30}
+"""The most comments, and answers corrected or taken back, of one person in a minute."""
+LEAD = 10
+"""The administrator may do so many times that."""
+
+
+def pace(request: Request, person: SignedIn, what: str) -> None:
+    """Refuse somebody who fills the ledger faster than a person can write."""
+    minutes: dict[str, Minutes] = request.app.state.minutes
+    most = MOST_A_MINUTE[what] * (LEAD if person.role == "admin" else 1)
+    seconds = ceil(minutes[what].take(f"{person.role} {person.name}", most=most))
+    if seconds:
+        why = f"{most} {what} a minute are the most. Go on in {seconds} second{'s' if seconds > 1 else ''}."
+        raise HTTPException(429, why, {"Retry-After": str(seconds)})
 
 
 @router.post("/enter", responses=refusals(401, 403), dependencies=[Depends(own_page)], tags=["access"])
@@ -101,6 +120,7 @@ async def tell(told: Tell, person: Labeller, request: Request) -> Taken:
 @router.post("/undo", responses=refusals(401, 403, 409), tags=["label"])
 async def undo(which: Undo, person: Labeller, request: Request) -> Hand:
     """Take back your last answer. Its row then comes first among those held. Repeating this changes nothing."""
+    pace(request, person, "changes")
     return await turns(request).run(request, _desk(request).undo, person.name, which.id, which.ask)
 
 

@@ -14,11 +14,11 @@ from starlette.exceptions import HTTPException
 
 from unskew import __version__
 from unskew.campaigns import Campaign, Rejected
-from unskew.errors import InputError, LedgerBusy, StoreError
+from unskew.errors import InputError, LedgerBusy, LedgerReplaced, LedgerUnsure, NotAgreed, StoreError
 from unskew.web import api, conduct_api, pages, results_api, uploads
 from unskew.web.access import Access, Admins
 from unskew.web.desk import Desk
-from unskew.web.limits import Guard, Limits
+from unskew.web.limits import Guard, Limits, Minutes
 from unskew.web.models import Problem
 from unskew.web.office import Office
 from unskew.web.overview import Overview
@@ -28,6 +28,17 @@ from unskew.web.results import Results
 from unskew.web.turns import LEDGER, Turns, busy, later
 
 _log = logging.getLogger("unskew")
+
+UNREACHED = "the ledger cannot be reached. Nothing was changed; try again."
+UNSURE = (
+    "the connection to the ledger broke, so it is not known whether this was written. Send it again: what is there "
+    "already is not taken twice."
+)
+REPLACED = (
+    "the file with all answers is not in its place, so no answer is taken at the moment. Please tell the person who "
+    "runs the campaign."
+)
+"""What annotators read. The message for the person who runs the campaign names files."""
 
 
 def create_app(campaign: Campaign, planner: Runner, *, name: str, admins: Admins, limits: Limits | None) -> FastAPI:
@@ -59,6 +70,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admins: Admins
     )
     app.state.name, app.state.desk, app.state.overview, app.state.access = name, desk, Overview(desk, planner), access
     app.state.turns, app.state.office, app.state.results = turns, Office(desk, planner), results
+    app.state.minutes = {what: Minutes() for what in api.MOST_A_MINUTE}
     app.include_router(api.router)
     app.include_router(conduct_api.router)
     app.include_router(results_api.router)
@@ -74,6 +86,8 @@ def opened(dir: Path) -> Campaign:
     campaign = Campaign.open(dir, patience=LEDGER)
     if campaign.ledger.read_only:
         campaign.close()
+        if campaign.ledger.full:
+            campaign.ledger.check_writable()
         raise StoreError(f"you may only read {dir}, and the page writes answers there. Ask its owner for more.")
     return campaign
 
@@ -82,14 +96,17 @@ def say_refusals(app: FastAPI) -> None:
     """Send every refusal as a `Problem`, with the status that fits."""
 
     def said(
-        status: int, detail: str, problems: Sequence[str] = (), headers: Mapping[str, str] | None = None
-    ) -> JSONResponse:
-        return JSONResponse(Problem(detail=detail, problems=list(problems)).model_dump(), status, headers)
+        status: int, detail: str, problems: Sequence[str] = (), headers: Mapping[str, str] | None = None,
+        *, lasting: bool = False,
+    ) -> JSONResponse:  # fmt: skip
+        problem = Problem(detail=detail, problems=list(problems), lasting=lasting)
+        return JSONResponse(problem.model_dump(), status, headers)
 
-    def unavailable(request: Request, detail: str, headers: Mapping[str, str]) -> Response:
+    def unavailable(request: Request, detail: str, headers: Mapping[str, str], *, lasting: bool = False) -> Response:
         if inside(request).startswith("/api/"):
-            return said(503, detail, headers=headers)
-        return pages.busy(request, headers["Retry-After"])
+            return said(503, detail, headers=headers, lasting=lasting)
+        again = headers["Retry-After"]
+        return pages.stopped(request, again, detail) if lasting else pages.busy(request, again)
 
     @app.exception_handler(RequestValidationError)
     async def malformed(_: Request, error: RequestValidationError) -> Response:
@@ -117,10 +134,21 @@ def say_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(StoreError)
     async def unreachable(request: Request, error: StoreError) -> Response:
-        _log.warning("%s", error)  # only here: it names the database, and anybody may be asking
+        _log.warning("%s", error)  # mostly only here: it names the database, and anybody may be asking
+        if isinstance(error, NotAgreed):
+            why = "nobody agreed to connect to the campaign's pool. Tell the person who runs it."
+            return said(403, why)
+        if isinstance(error, LedgerReplaced):
+            return unavailable(request, str(error) if _for_lead(request) else REPLACED, later(), lasting=True)
         if isinstance(error, LedgerBusy):
             return unavailable(request, str(busy().detail), later())
-        return unavailable(request, "the ledger cannot be reached. Nothing was changed; try again.", later())
+        return unavailable(request, UNSURE if isinstance(error, LedgerUnsure) else UNREACHED, later())
+
+
+def _for_lead(request: Request) -> bool:
+    """Whether the administrator asks. The ledger, which knows everybody else, cannot be read."""
+    access: Access = request.app.state.access
+    return any(access.admins.find(secret) for secret in access.shown(request))
 
 
 def _in_words(error: Any) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from unskew.web.access import Access, Administrator, Labeller
-from unskew.web.api import refusals, turns
+from unskew.web.api import pace, refusals, turns
 from unskew.web.conduct_models import (
     AdminLink,
     Answers,
@@ -39,13 +39,15 @@ async def answers(wanted: Annotated[Wanted, Query()], person: Labeller, request:
 @router.post("/correct", responses=refusals(401, 403, 409), tags=["answers"])
 async def correct(wanted: Correction, person: Labeller, request: Request) -> Corrected:
     """Change your own answer. The administrator may change anybody's, with a reason, and settles conflicts so."""
+    pace(request, person, "changes")
     return await turns(request).run(request, _office(request).correct, wanted, person)
 
 
 @router.post("/comment", responses=refusals(401, 403, 409), status_code=201, tags=["answers"])
 async def comment(given: NewComment, person: Labeller, request: Request) -> CommentShown:
-    """Write something about a row that you were given."""
-    return await turns(request).run(request, _office(request).comment, given.id, given.text, person)
+    """Write something about a row that you were given. With a `key`, sending the same again keeps it once."""
+    pace(request, person, "comments")
+    return await turns(request).run(request, _office(request).comment, given.id, given.text, given.key, person)
 
 
 @router.get("/conflicts", responses=refusals(401, 403), tags=["answers"])

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field
 
 from unskew.web.forms import changing, showing
-from unskew.web.models import Name, Shown, Strict
+from unskew.web.models import Name, RowId, Shown, Strict
 
 PAGE = 50
 """The number of answers in one reply."""
@@ -24,7 +24,7 @@ Time = Annotated[datetime, AfterValidator(_with_zone)]
 class Wanted(Strict):
     """Which answers to look for. Annotators find their own, whatever `by` says; only administrators can use `doubt`."""
 
-    search: str = Field(default="", max_length=200, description="Words in the row, its id or its comments.")
+    search: str = Field(default="", max_length=200, description="Words in the row as it is shown, or in its comments.")
     by: Name | None = None
     label: str | None = Field(default=None, max_length=1000, description="A class; empty for skips.")
     since: Time | None = None
@@ -58,7 +58,7 @@ class AnswerShown(Said):
     counts: bool = Field(description="Whether this is the label that counts for the row.")
     counted: str | None = Field(description="The label that counts; for annotators, their own.")
     conflict: bool
-    settled: bool
+    settled: bool = Field(description="Whether somebody who knew all opinions decided; for annotators, never.")
     mine: bool = Field(description="Whether the reader may change it without being the administrator.")
     doubt: float | None = Field(description="The chance that the label is wrong, as far as the model can say.")
     remarks: dict[str, Any] = Field(description="What was recorded with the answer, by its name in words.")
@@ -94,7 +94,7 @@ class Conflicts(BaseModel):
 class Correction(Strict):
     """Another label for a row that was answered; null makes it a skip. Somebody else's answer needs a reason."""
 
-    id: str = Field(min_length=1, max_length=1000)
+    id: RowId
     label: str | None = Field(max_length=1000)
     reason: str = Field(default="", max_length=2000)
 
@@ -110,8 +110,9 @@ class Corrected(BaseModel):
 class NewComment(Strict):
     """Something about a row."""
 
-    id: str = Field(min_length=1, max_length=1000)
+    id: RowId
     text: str = Field(min_length=1, max_length=2000)
+    key: str = Field(default="", max_length=100, description="Any text of the sender's for this comment.")
 
 
 class Person(Strict):

@@ -24,6 +24,10 @@ class Connection(H11Protocol):
     _late: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
+    def _should_upgrade(self) -> bool:
+        """Never: the guard refuses who asks for a WebSocket. uvicorn would write warnings for everybody who does."""
+        return False
+
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)  # writing pauses as soon as the system takes no more

@@ -70,15 +70,16 @@ class Desk:
 
     def _hand(self, by: str, rows: list[RowShown]) -> Hand:
         state = self.campaign.refresh()
-        batch = state.batches[rows[0].round - 1].ids if rows else []
+        batch, held = state.batches[rows[0].round - 1].ids if rows else [], {row.id for row in rows}
         return Hand(
             stand="rows" if rows else self.stand(state, by),
             rows=rows,
             left=Left(
                 budget=max(0, state.budget - state.spent),
                 total=state.budget,
-                round=sum(id in state.open for id in batch),
-                mine=sum(state.rows[id].label is not None for id in state.done.get(by, ())),
+                # A row that somebody else has answered, and this person is asked too, counts like any other.
+                round=sum(id in state.open or id in held for id in batch),
+                mine=sum(opinion.label is not None for opinion in state.answers.get(by, {}).values()),
             ),
             last=state.undoable(by),
         )

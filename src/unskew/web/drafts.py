@@ -286,8 +286,10 @@ class Drafts:
 
     def clean(self) -> None:
         """Remove uploads that a killed server left behind, if they are old: another server may be at work."""
+        uploads = self.house / UPLOADS
         with suppress(OSError):
-            for path in (self.house / UPLOADS).iterdir():
+            # What a link leads to is not ours.
+            for path in [] if uploads.is_symlink() else uploads.iterdir():
                 if time.time() - path.stat().st_mtime > OLD:
                     shutil.rmtree(path, ignore_errors=True)
 
@@ -304,6 +306,9 @@ class Drafts:
             raise InputError(f"{MOST} campaigns are being prepared, and that is the most. Begin or discard some.")
         draft = Draft(secrets.token_hex(8), "", self.house)
         draft.rename(name)
+        uploads = self.house / UPLOADS
+        if uploads.is_symlink():
+            raise InputError(f"{uploads} is a link, and no file is uploaded through it. Remove it.")
         try:
             for role in ("log", "pool"):
                 (draft.folder / role).mkdir(parents=True)

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
+from fastapi.requests import HTTPConnection
 
 from unskew import __version__
 from unskew.web import house_api, house_pages, uploads
@@ -26,10 +27,13 @@ class Nobody:
         return None
 
 
-def create_house(folder: Path, *, admins: Admins, limits: Limits) -> FastAPI:
-    """The pages of all campaigns in a folder, and of those that are begun on the page."""
+def create_house(folder: Path, *, admins: Admins, limits: Limits, problems: list[str] | None = None) -> FastAPI:
+    """The pages of all campaigns in a folder, and of those that are begun on the page.
+
+    To `problems` is added, for each campaign whose ledger is not in its place when it is closed, where its answers are.
+    """
     access, turns = Access(Nobody(), str(folder), admins), Turns()
-    rooms, drafts = Rooms(folder, admins), Drafts(folder)
+    rooms, drafts = Rooms(folder, admins, [] if problems is None else problems), Drafts(folder)
 
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
@@ -54,7 +58,7 @@ def create_house(folder: Path, *, admins: Admins, limits: Limits) -> FastAPI:
     app.include_router(house_pages.router)
     app.mount(PREFIX, rooms)
 
-    def person(request: Request) -> str | None:
+    def person(request: HTTPConnection) -> str | None:
         return rooms.client(request) or access.client(request)
 
     app.add_middleware(Guard, limits=limits, person=person, uploads=uploads.PATHS)

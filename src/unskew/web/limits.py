@@ -4,13 +4,13 @@ import asyncio
 import json
 import re
 import time
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
@@ -26,6 +26,9 @@ HEADERS = {
 }
 PIECE = 1 << 16
 """Bytes of an answer that are sent at once."""
+CLOSE = ("connection", "close")
+"""The header that ends the connection."""
+MINUTE = 60.0
 SMALL_FILES = re.compile(r"(/c/[^/]+)?/static/")
 """Where the style sheet and scripts are, also those of one of several campaigns. A browser fetches all at once."""
 
@@ -75,8 +78,35 @@ class Buckets:
         return 0.0 if level >= 1.0 else (1.0 - level) / rate
 
 
+class Minutes:
+    """What each person did in the last minute, so that it can be said when they may go on.
+
+    >>> now = [0.0]
+    >>> minutes = Minutes(clock=lambda: now[0])
+    >>> [minutes.take("ada", most=2) for now[0] in (0.0, 20.0, 25.0, 60.0)]
+    [0.0, 0.0, 35.0, 0.0]
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._times: dict[str, deque[float]] = {}  # only of people who have a link
+
+    def take(self, who: str, *, most: int) -> float:
+        """The number of seconds to wait; 0 if that is not necessary, and then this one counts."""
+        now = self._clock()
+        with self._lock:
+            times = self._times.setdefault(who, deque())
+            while times and times[0] <= now - MINUTE:
+                times.popleft()
+            if len(times) >= most:
+                return times[0] + MINUTE - now
+            times.append(now)
+            return 0.0
+
+
 class Guard:
-    """ASGI middleware: refuses requests that are too large, slow or many, and adds security headers to answers.
+    """ASGI middleware: refuses requests that are too large, slow or many, and WebSockets, and adds security headers.
 
     A request counts until its answer has left, so that many answers that are read slowly cannot fill the memory.
     `uploads` are the paths under which files are put: their route checks who sends them and how many bytes come, and
@@ -84,7 +114,7 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, person: Callable[[Request], str | None], uploads: str | None = None
+        self, app: ASGIApp, limits: Limits, person: Callable[[HTTPConnection], str | None], uploads: str | None = None
     ) -> None:
         self.app, self.limits, self.person = app, limits, person
         self.uploads = None if uploads is None else re.compile(uploads)
@@ -92,11 +122,11 @@ class Guard:
         self.at_once = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        answer = _guarded(send)
-        request = Request(scope)
+        answer = _guarded(send) if scope["type"] == "http" else _handshake(send)
+        request = HTTPConnection(scope)
         person, limits = self.person(request), self.limits
         if person:
             client, rate, burst, most = f"person {person}", limits.person_rate, limits.person_burst, limits.person_most
@@ -107,6 +137,8 @@ class Guard:
         if wait:
             again = ("retry-after", str(max(1, round(wait))))
             await _refuse(answer, 429, "too many requests; try again in a moment", again)
+        elif scope["type"] == "websocket" or _upgrades(request):
+            await _refuse(answer, 403, "there are no WebSockets here. Send requests over HTTP.", CLOSE)
         elif SMALL_FILES.match(scope["path"]):
             await self._serve(scope, receive, answer)
         elif self.at_once[client] >= most:
@@ -130,7 +162,7 @@ class Guard:
                 body = await _read(scope, receive, self.limits.body)
         except TimeoutError:
             why = f"the request was not complete in {self.limits.seconds:g} seconds. Send it again."
-            await _refuse(send, 408, why, ("connection", "close"))
+            await _refuse(send, 408, why, CLOSE)
             return
         if body is None:
             most = f"{self.limits.body:,} bytes"
@@ -146,6 +178,21 @@ class Guard:
             return {"type": "http.request", "body": body, "more_body": False}
 
         await self.app(scope, replay, send)
+
+
+def _upgrades(request: HTTPConnection) -> bool:
+    """Whether a request asks for a WebSocket, of a server that has none: to it, this is a request like any other."""
+    return "websocket" in request.headers.get("upgrade", "").lower()
+
+
+def _handshake(send: Send) -> Send:
+    """Sends the refusal of a WebSocket. A server that has WebSockets answers the handshake with status 403."""
+
+    async def closed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await send({"type": "websocket.close", "code": 1008})
+
+    return closed
 
 
 def _guarded(send: Send) -> Send:

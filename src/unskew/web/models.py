@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE, checked_name
+from unskew.campaigns.tables.id_lengths import LONGEST_ID
 from unskew.web.forms import remarking
 
 Supply = Literal["rows", "choosing", "others", "done", "ended", "paused", "skips"]
@@ -22,6 +23,10 @@ Name = Annotated[
         }
     ),
 ]
+
+
+RowId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
+"""The id of a row."""
 
 
 def number(value: Any) -> Any:
@@ -46,6 +51,7 @@ class Problem(BaseModel):
 
     detail: str
     problems: list[str] = []
+    lasting: bool = Field(default=False, description="Whether it lasts until somebody has repaired something.")
 
 
 class Code(Strict):
@@ -123,7 +129,7 @@ class Hand(BaseModel):
 class Answer(Strict):
     """A label, written as one of the classes; null skips the row."""
 
-    id: str = Field(min_length=1, max_length=1000)
+    id: RowId
     label: str | None = Field(max_length=1000)
 
 
@@ -146,7 +152,7 @@ class Taken(BaseModel):
 class Undo(Strict):
     """Take back your own last answer or skip, if it was to this row. You then hold the row again."""
 
-    id: str = Field(min_length=1, max_length=1000)
+    id: RowId
     ask: Some = 1
 
 
@@ -292,6 +298,7 @@ class Progress(BaseModel):
     closed: int
     stand: Supply
     trouble: str | None = Field(description="Why the next rows cannot be chosen, if that is so.")
+    damage: str | None = Field(description="What is wrong with the ledger, if that is so.")
     aim: Followed
     error: list[ErrorPoint]
     prospect: Gain | None = Field(description="What the next labels are expected to gain, once that can be said.")

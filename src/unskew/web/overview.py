@@ -43,6 +43,7 @@ class Overview:
             closed=status.closed,
             stand="rows" if status.available else desk.supply(state),
             trouble=outlook.trouble,
+            damage=outlook.damage,
             aim=_followed(state, status),
             error=[
                 ErrorPoint(

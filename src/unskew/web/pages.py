@@ -205,6 +205,14 @@ def missing(request: Request, status: int = 404) -> HTMLResponse:
     return render(request, "enter.html", status=status, title="Nothing here", text=text, home="Go to the first page")
 
 
+def stopped(request: Request, again: str, detail: str) -> HTMLResponse:
+    """The page in place of all others until somebody has repaired something. The browser tries again by itself."""
+    text = f"{detail[0].upper()}{detail[1:]}"
+    page = render(request, "enter.html", status=503, title="Answers cannot be taken", text=text)
+    page.headers.update({"Retry-After": again, "Refresh": again})
+    return page
+
+
 def busy(request: Request, again: str) -> HTMLResponse:
     """The page in place of one that would have had to wait too long. The browser tries again by itself."""
     page = render(

@@ -46,6 +46,8 @@ class Outlook:
     """A number of next labels, and half the width that the interval should have after them."""
     doubts: dict[str, float] = field(default_factory=dict)
     """By row, the chance that its label is wrong."""
+    damage: str | None = None
+    """What is wrong with the ledger, once that was seen."""
 
 
 class Runner(Protocol):
@@ -67,15 +69,18 @@ class Planner:
     def run(self, stopped: Callable[[float], bool], say: Callable[[Outlook], None]) -> None:
         """Work until `stopped(seconds)`, which waits that long for the signal to stop, returns True."""
         outlook, wait, first, about = Outlook(), 0.0, True, (0, 0, False)
+        watch = self.campaign.watching()
         while not stopped(wait):
             try:
                 closed, planned = self.step()
+                self.campaign.keep()
                 before, about = about, self._about()
                 renew = closed or first or about != before
                 found = self.outlook() if renew else replace(outlook, trouble=None)
                 wait = 0.0 if closed or planned else EVERY
             except UnskewError as error:
                 found, wait = replace(outlook, trouble=str(error)), AFTER_TROUBLE
+            found = replace(found, damage=watch.look())
             if first or found != outlook:  # the first time always: it clears the trouble of an earlier planner
                 outlook = found
                 say(outlook)
@@ -173,8 +178,9 @@ class InProcess:
 
     def _say(self, outlook: Outlook) -> None:
         self.outlook = outlook
-        if outlook.trouble:
-            _log.warning("%s", outlook.trouble)
+        for what in (outlook.trouble, outlook.damage):
+            if what:
+                _log.warning("%s", what)
 
 
 def _child(dir: Path, pipe: Connection) -> None:

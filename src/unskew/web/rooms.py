@@ -4,6 +4,7 @@ A campaign is opened when somebody first asks for it. Its planner starts when so
 """
 
 import asyncio
+import logging
 from collections import defaultdict
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -11,13 +12,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fastapi import FastAPI, HTTPException, Request
+from fastapi.requests import HTTPConnection
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from unskew.campaigns import Campaign
 from unskew.campaigns.folder import Folder
-from unskew.errors import UnskewError
+from unskew.errors import LedgerReplaced, NotAgreed, UnskewError
 from unskew.estimation.aims import NAMES
 from unskew.web import pages
 from unskew.web.access import Access, Admins
@@ -27,6 +29,7 @@ from unskew.web.planner import InProcess
 from unskew.web.start_models import CampaignStand
 from unskew.web.turns import Turns
 
+_log = logging.getLogger("unskew")
 PREFIX = "/c"
 """What comes before the names of campaigns in addresses."""
 
@@ -45,8 +48,8 @@ class Room:
 class Rooms:
     """All campaigns in a folder. As an application, it passes requests on to the page of the one they name."""
 
-    def __init__(self, folder: Path, admins: Admins) -> None:
-        self.folder, self.admins = folder, admins
+    def __init__(self, folder: Path, admins: Admins, problems: list[str]) -> None:
+        self.folder, self.admins, self.problems = folder, admins, problems
         self._rooms: dict[str, Room] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -100,7 +103,11 @@ class Rooms:
     async def _shut(self, room: Room) -> None:
         if room.running is not None:
             await room.running.aclose()
-        room.campaign.close()
+        try:
+            room.campaign.close()
+        except LedgerReplaced as error:  # its folder may have been deleted
+            self.problems.append(str(error))
+            _log.warning("%s", error)
 
     async def close(self) -> None:
         """Close everything."""
@@ -124,7 +131,7 @@ class Rooms:
         except HTTPException as error:  # others wait for it
             return CampaignStand(name=name, path=path, problem=str(error.detail))
 
-    def client(self, request: Request) -> str | None:
+    def client(self, request: HTTPConnection) -> str | None:
         """The name behind a request to one of the campaigns, to count requests."""
         name = str(request.scope["path"]).removeprefix(f"{PREFIX}/").partition("/")[0]
         room = self._rooms.get(name)
@@ -143,9 +150,11 @@ class Rooms:
         else:
             try:
                 page = await self._page(name)
-            except UnskewError:
+            except UnskewError as error:
+                status = 403 if isinstance(error, NotAgreed) else 503  # nothing is broken
                 text = "This campaign cannot be opened at the moment. Tell the person who runs it."
-                answer = pages.render(request, "enter.html", status=503, title="Not available", text=text)
+                said = {"title": "Not available", "text": text}
+                answer = pages.render(request, "enter.html", status=status, **said)
             else:
                 if page is not None:
                     await page({**scope, "root_path": f"{scope['root_path']}/{name}"}, receive, send)

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger.people import checked_name
-from unskew.errors import InputError
+from unskew.errors import InputError, StoreError
 from unskew.web.access import Admins
 from unskew.web.app import create_app, opened
 from unskew.web.connections import MOST, Connection
@@ -67,10 +67,13 @@ def _serve_house(dir: Path, host: str, port: int, annotators: Sequence[str], rea
         except OSError as error:
             raise unwritable(dir, error) from None
         admins = Admins(_login(), str(dir.resolve()))
-        app = create_house(dir.resolve(), admins=admins, limits=Limits())
+        problems: list[str] = []
+        app = create_house(dir.resolve(), admins=admins, limits=Limits(), problems=problems)
         address = _address(host, listening)
         ready(Links(address, f"{address}/enter#{admins.code()}", {}, []))
         _run(app, listening)
+    if problems:
+        raise StoreError(" ".join(problems))
 
 
 def _serve_campaign(dir: Path, host: str, port: int, annotators: Sequence[str], ready: Callable[[Links], None]) -> None:
@@ -93,6 +96,7 @@ def _serve_campaign(dir: Path, host: str, port: int, annotators: Sequence[str], 
             )
         )
         _run(app, listening)
+        campaign.ledger.check_place()
 
 
 def _run(app: FastAPI, listening: socket.socket) -> None:
@@ -103,8 +107,8 @@ def _run(app: FastAPI, listening: socket.socket) -> None:
 def configured(app: FastAPI) -> uvicorn.Config:
     """How the page is served: quietly, and with limits on what strangers can use up."""
     return uvicorn.Config(
-        app, http=Connection, log_level="warning", access_log=False, server_header=False, limit_concurrency=MOST,
-        timeout_graceful_shutdown=5,
+        app, http=Connection, ws="none", log_level="warning", access_log=False, server_header=False,
+        limit_concurrency=MOST, timeout_graceful_shutdown=5,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -85,6 +86,7 @@ def name_of(column: str) -> str:
     return _name_and_unit(column)[0]
 
 
+@lru_cache(maxsize=1000)
 def humanise(column: str) -> str:
     """The name of a column in words.
 
@@ -149,6 +151,7 @@ def _field(column: str, value: Any) -> Field:
     return _text(humanise(column), str(cut(value) if isinstance(value, list) else value))
 
 
+@lru_cache(maxsize=1000)
 def _name_and_unit(column: str) -> tuple[str, str | None]:
     """The name in words and, if it ends in a unit, that unit: "income_eur" is an income in EUR."""
     stem, _, last = column.rpartition("_")

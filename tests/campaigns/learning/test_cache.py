@@ -9,8 +9,10 @@ import pytest
 
 from campaign_folder import make, told
 from unskew.campaigns import Campaign
+from unskew.campaigns.folder import digest
 from unskew.campaigns.learning import cache
-from unskew.campaigns.learning.cache import Cache, user_cache
+from unskew.campaigns.learning.cache import Cache
+from unskew.campaigns.user_cache import UNUSED, user_cache
 from unskew.methods import pool
 
 
@@ -105,9 +107,7 @@ def test_a_folder_that_is_not_ones_own_is_not_used(labelled, own, monkeypatch, t
     joblib.dump(Bomb(), tmp_path / "bomb")
     for model in list(place.glob("model-*")):
         model.unlink()
-        shutil.copy(
-            tmp_path / "bomb", place / f"{model.name.partition('.')[0]}.{cache.digest(tmp_path / 'bomb')}.joblib"
-        )
+        shutil.copy(tmp_path / "bomb", place / f"{model.name.partition('.')[0]}.{digest(tmp_path / 'bomb')}.joblib")
     if why == "others may write to it":
         place.chmod(0o777)
     elif why == "it is a link":
@@ -131,7 +131,7 @@ def test_only_the_owner_may_enter_it(labelled, own):
 
 
 def test_what_is_long_unused_or_was_never_finished_is_removed(own):
-    long_ago = time.time() - cache.UNUSED - 60
+    long_ago = time.time() - UNUSED - 60
     for name in ("old", "new"):
         Cache(name).array("zeros", (3,), lambda path: cache.save(path, np.zeros(3)))
     (own / "new" / ".half.npy").write_bytes(b"half")

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from campaign_folder import make, told
 from unskew.campaigns import Campaign
-from unskew.campaigns.learning.cache import user_cache
+from unskew.campaigns.user_cache import user_cache
 from unskew.errors import InputError
 from unskew.methods import Unskew
 from unskew.methods import pool as pool_method

@@ -21,6 +21,7 @@ add("unskew.campaigns.ledger.remarks", (imports, "from typing import"), (sys.arg
 from campaign_folder import make, truth, write_tables
 from unskew.campaigns import Campaign
 from unskew.campaigns.ledger.events import decode
+from unskew.campaigns.ledger.snapshot import as_record, from_record
 from unskew.web.access import SignedIn
 from unskew.web.conduct_models import Wanted
 from unskew.web.desk import Desk
@@ -42,6 +43,8 @@ with make(write_tables(Path()), Path("bank")) as campaign:
     seen["kept"] = [decode(event.kind, json.dumps(event.as_body())).remarks for event in said]
     shown = Office(desk, Idle()).answers(Wanted(), SignedIn("ann", "annotator", "")).answers
     seen["shown"] = {each.id: each.remarks for each in shown}
+    kept = from_record(json.loads(json.dumps(as_record(campaign.state))))
+    assert kept == campaign.state, "a snapshot has them too"
     seen["ids"] = [first.id, second.id, third.id]
 print(json.dumps(seen))
 """

@@ -1,5 +1,6 @@
 """One contract for every store: SQLite and a real PostgreSQL."""
 
+import json
 import resource
 import socket
 import sqlite3
@@ -9,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -17,11 +19,11 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger import migrations
-from unskew.campaigns.ledger.events import Answered, Planned, PlannedRow, Skipped
+from unskew.campaigns.ledger import engines, migrations
+from unskew.campaigns.ledger.events import Answered, Commented, Planned, PlannedRow, Skipped
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.store import Ledger
-from unskew.errors import InputError, StoreError
+from unskew.errors import InputError, LedgerUnsure, StoreError
 
 
 @pytest.fixture
@@ -36,8 +38,22 @@ def ledger(url):
         yield opened
 
 
+def tell(ledger, id):
+    with ledger.writing("c") as write:
+        write.append(Answered(id, "1"), by="ann")
+
+
 def raw(url):
     return create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+
+
+def bodies(url):
+    """The events as the database keeps them."""
+    engine = raw(url)
+    with engine.connect() as connection:
+        found = connection.execute(text("SELECT CAST(body AS TEXT) FROM events ORDER BY id")).scalars().all()
+    engine.dispose()
+    return found
 
 
 def test_events_come_back_as_written_in_order(ledger):
@@ -69,6 +85,48 @@ def test_an_exception_undoes_all_of_a_transaction(ledger):
     with pytest.raises(ZeroDivisionError):
         fail_half_way()
     assert ledger.events("c") == []
+
+
+def test_texts_are_kept_as_utf_8_and_half_characters_with_escapes(ledger, url):
+    ledger.create("c", Settings(label="größer"))
+    smile = "\U0001f600" * 2000
+    with ledger.writing("c") as write:
+        write.append(Commented("7", smile), Commented("8", "half \ud83d"), by="ann")
+    assert [one.event.text for one in ledger.events("c")] == [smile, "half \ud83d"]
+    assert ledger.settings("c").label == "größer"
+    kept = bodies(url)
+    assert len(kept[0].encode()) < 8100 and "half \\ud83d" in kept[1]
+
+
+def test_events_of_earlier_versions_with_escapes_keep_their_hashes(ledger, url, monkeypatch):
+    def as_before(value, *, escaped=False):
+        return engines.Serialised(json.dumps(value, separators=(",", ":")))
+
+    ledger.create("c", Settings())
+    with monkeypatch.context() as before, ledger.writing("c") as write:
+        before.setattr("unskew.campaigns.ledger.store.serialised", as_before)
+        write.append(Commented("7", "schön"), by="ann")
+    with ledger.writing("c") as write:
+        write.append(Commented("7", "schön"), by="ann")
+    assert [one.event.text for one in ledger.events("c")] == ["schön", "schön"]
+    kept = bodies(url)
+    assert ["\\u00f6" in one for one in kept] == [True, False]
+
+
+def test_a_postgresql_database_with_another_encoding_keeps_every_character(postgresql_url):
+    name = f"latin_{uuid4().hex}"
+    with psycopg.connect(postgresql_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with Ledger(postgresql_url.replace("/postgres?", f"/{name}?")) as ledger:
+            ledger.create("c", Settings(label="größer \u4e2d"))
+            with ledger.writing("c") as write:
+                write.append(Commented("7", "schön \u4e2d \U0001f600"), by="ann")
+            assert ledger.events("c")[0].event.text == "schön \u4e2d \U0001f600"
+            assert ledger.settings("c").label == "größer \u4e2d"
+    finally:
+        with psycopg.connect(postgresql_url, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_numbers_that_json_lacks_are_refused_before_anything_is_written(ledger):
@@ -268,6 +326,7 @@ class Proxy:
         self.server = f"{self.host}/.s.PGSQL.{server}" if local else (self.host, server)
         self.flowing = threading.Event()
         self.flowing.set()
+        self.losing_commits = self.silent = False
         self.listening = socket.create_server(("127.0.0.1", 0))
         port = self.listening.getsockname()[1]
         self.url = make_url(url).set(host="127.0.0.1", port=port).difference_update_query(["host"])
@@ -288,8 +347,21 @@ class Proxy:
         with here, suppress(OSError):
             while data := here.recv(65536):
                 self.flowing.wait()
+                if self.silent:  # the server has answered, and nobody hears it
+                    self.silent = False
+                    there.shutdown(socket.SHUT_RDWR)
+                    return
+                self.silent = self.losing_commits and b"COMMIT\0" in data
                 there.sendall(data)
             there.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def proxy(postgresql_database):
+    passing = Proxy(postgresql_database)
+    yield passing
+    passing.losing_commits = False
+    passing.listening.close()
 
 
 @pytest.mark.parametrize("when", ["between transactions", "within one"])
@@ -321,6 +393,48 @@ def test_a_network_that_falls_silent_is_an_error_and_no_wait_without_end(postgre
             writer.append(Answered("1", "1"), by="bob")
         assert [e.actor for e in ledger.events("c")] == ["bob"]
     proxy.listening.close()
+
+
+def test_a_commit_whose_reply_is_lost_may_have_happened(proxy):
+    with Ledger(proxy.url) as ledger:
+        ledger.create("c", Settings())
+        proxy.losing_commits = True
+        with pytest.raises(LedgerUnsure, match="not known whether it did. Do the same again") as caught:
+            tell(ledger, "1")
+        assert "Nothing was changed" not in str(caught.value)
+        proxy.losing_commits = False
+        assert [recorded.event.id for recorded in ledger.events("c")] == ["1"], "it was written"
+
+
+def test_a_connection_that_breaks_before_the_commit_changed_nothing(postgresql_database):
+    with Ledger(postgresql_database) as ledger:
+        ledger.create("c", Settings())
+
+        def cut_off():
+            with ledger.writing("c") as write:
+                with psycopg.connect(postgresql_database, autocommit=True) as other:
+                    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+                    other.execute(f"{others} AND datname = current_database()")
+                write.append(Answered("1", "1"), by="ann")
+
+        with pytest.raises(StoreError) as caught:
+            cut_off()
+        assert not isinstance(caught.value, LedgerUnsure)
+        assert ledger.events("c") == []
+
+
+def test_a_commit_that_the_database_refuses_is_known_not_to_have_happened(ledger, monkeypatch):
+    ledger.create("c", Settings())
+
+    def refuse(*_):
+        raise ledger._engine.dialect.dbapi.OperationalError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger._engine.dialect, "do_commit", refuse)
+        with pytest.raises(StoreError, match="Nothing was changed") as caught:
+            tell(ledger, "1")
+    assert not isinstance(caught.value, LedgerUnsure)
+    assert ledger.events("c") == []
 
 
 def test_a_server_that_is_slow_is_waited_for_and_ends_what_takes_too_long(postgresql_database):

@@ -227,6 +227,10 @@ def test_check_pool() -> None:
         (pool.with_columns(x=pl.Series(["few", "many"])), "'x' holds numbers in the log and words in the pool"),
         (pool.drop("id"), "unknown id column"),
         (pool.with_columns(id=pl.lit("p")), "ids must differ"),
+        (
+            pool.with_columns(id=pl.Series(["a", "é" * 1001])),
+            r"at most 1,000 characters; 'é{20}'... of column 'id' in row 2 of the pool has 1,001. Shorten it",
+        ),
         (labelled.with_columns(q0=pl.lit(2.0)), r"in \(0, 1\]"),
     ):
         with pytest.raises(InputError, match=told):

@@ -22,9 +22,9 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 import unskew
+from unskew.campaigns.consent import check_agreed
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.learning.cache import Cache
-from unskew.campaigns.learning.consent import check_agreed
 from unskew.campaigns.learning.own_model import Cost, OwnModel, watching
 from unskew.campaigns.learning.prepared import Prepared
 from unskew.campaigns.ledger.events import PlannedRow

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from unskew.campaigns.learning.consent import check_agreed
+from unskew.campaigns.consent import check_agreed
 from unskew.campaigns.learning.recipes import build, consented, shown, versions
 from unskew.data import LoggedData
 from unskew.labels import positions

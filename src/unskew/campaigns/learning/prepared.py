@@ -159,11 +159,9 @@ class Prepared:
         size = JUDGE if self.sampled else self.settings.first_rows
 
         def make(path: Path) -> None:
-            self.check_files()
             save(path, self._shown.sample(JUDGE))
 
         def read() -> pl.DataFrame:
-            self.check_files()
             return self._shown.frame(places)
 
         places = np.array(self._cache.array("sample-places", (size,), make))
@@ -189,6 +187,7 @@ class Prepared:
     def _shown(self) -> FilePool:
         """The files with all columns but a label."""
         assert self.files is not None
+        self.check_files()  # first: whoever made the list may have named any file
         columns = [name for name in columns_of(self.files) if name != self.settings.label]
         found = FilePool(self.files, self.reader, self._encode, columns=columns, id=self.settings.id)
         found.progress = self._progress

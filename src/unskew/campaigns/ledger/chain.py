@@ -9,13 +9,12 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from unskew.campaigns.ledger.events import Recorded
-from unskew.errors import StoreError
+from unskew.errors import LedgerDamaged
 
 RESTORE = "Restore the ledger from a copy."
 
@@ -97,20 +96,24 @@ class Head:
             raise OSError(f"{self.path} is not a plain file")
         return os.fdopen(file, "wb" if flags & os.O_WRONLY else "rb", buffering=0)
 
-    def check(self, known: Link | None, events: Sequence[Recorded]) -> None:
-        """Refuse a ledger that lacks events which were written. `events` are all it has, `known` was read before."""
-        if not events:  # a campaign begins with one
-            raise StoreError(f"the ledger has no event of this campaign: all are lost. {RESTORE}")
+    def check(self, known: Link | None, last: Link | None, hash: str | None) -> None:
+        """Refuse a ledger that lacks events which were written.
+
+        `known` was read before the events, `last` is the last of them, and `hash` that of the one with `known.number`.
+        """
+        if last is None:  # a campaign begins with an event
+            raise LedgerDamaged(f"the ledger has no event of this campaign: all are lost. {RESTORE}")
         if known is None or known.number < 1:
             return
-        found, lost = len(events), known.number - len(events)
+        lost = known.number - last.number
         if lost > 0:
-            raise StoreError(
-                f"the ledger ends with event {found}, and {known.number} were written: {lost} missing. Restore it "
-                f"from a copy (ledger.sqlite-wal too, if there is one), or delete {self.path} to do without them."
+            raise LedgerDamaged(
+                f"the ledger ends with event {last.number}, and {known.number} were written: {lost} missing. Restore "
+                "it from a copy (ledger.sqlite-wal too, if there is one), or delete "
+                f"{self.path} to do without them."
             )
-        if events[known.number - 1].hash != known.hash:
-            raise StoreError(
+        if hash != known.hash:
+            raise LedgerDamaged(
                 f"event {known.number} of the ledger is not the one that was written. {RESTORE} If this ledger is the "
                 f"right one, delete {self.path}."
             )

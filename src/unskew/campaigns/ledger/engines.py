@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from unskew.campaigns.ledger.place import Place
 from unskew.errors import InputError, StoreError
 
 UNHEARD = 30
@@ -69,6 +70,24 @@ def shown(url: URL) -> str:
     return f"postgresql://{url.username or ''}{'@' if url.username else ''}{url.host or ''}{port}/{url.database or ''}"
 
 
+def place(url: str) -> str:
+    """The address of a server as a user agrees to it: all of it but passwords.
+
+    >>> place("postgresql://ann:secret@db:5432/bank?sslpassword=secret&host=other")
+    'postgresql://ann@db:5432/bank?host=other'
+    """
+    found = address(url)
+    query = {name: value for name, value in found.query.items() if not _secret(name)}
+    host, port, database = found.host, found.port, found.database
+    bare = URL.create("postgresql", found.username, None, host, port, database, query)
+    return bare.render_as_string(hide_password=False).replace(",", "%2C").replace(" ", "%20")
+
+
+def _secret(name: str) -> bool:
+    """Whether an option of an address may be a password. The name of a file of passwords is not."""
+    return "pass" in name.lower() and name.lower() != "passfile"
+
+
 def _foreign(url: str | URL) -> InputError:
     """What is no address is not shown but for its beginning: any part of it may be a password."""
     kind = re.match(r"[A-Za-z][\w+]*(?=:)", str(url))
@@ -76,15 +95,43 @@ def _foreign(url: str | URL) -> InputError:
     return InputError(f"store must be postgresql://user@host/database; got {told}. Leave it out to keep a file.")
 
 
-def serialised(value: Any) -> str:
-    """JSON as the ledger keeps it."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+class Serialised(str):
+    """JSON as the ledger keeps it, ready to be written."""
 
 
-def engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
-    """An engine that waits for another writer, or for a server, for `patience` seconds."""
+def serialised(value: Any, *, escaped: bool = False) -> Serialised:
+    r"""JSON as the ledger keeps it: its texts in UTF-8 or, if `escaped` or nothing else can be, with escapes.
+
+    >>> serialised({"text": "größer"}), serialised("größer", escaped=True), serialised(serialised([1]))
+    ('{"text":"größer"}', '"gr\\u00f6\\u00dfer"', '[1]')
+    """
+    if isinstance(value, Serialised):
+        return value
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=escaped)
     try:
-        return _sqlite(url, patience, read_only) if url.get_backend_name() == "sqlite" else _postgresql(url, patience)
+        text.encode()
+    except UnicodeEncodeError:  # half a character, which versions before could write too
+        return serialised(value, escaped=True)
+    return Serialised(text)
+
+
+def escaped(connection: Connection) -> bool:
+    """Whether the database cannot keep every character: a PostgreSQL database with another encoding than UTF-8."""
+    if connection.dialect.name != "postgresql":
+        return False
+    info = connection.connection.dbapi_connection.info  # type: ignore[union-attr]
+    return bool(info.parameter_status("server_encoding") != "UTF8")
+
+
+def engine(url: URL, patience: float, *, place: Place | None = None, create: bool = True) -> Engine:
+    """An engine that waits for another writer, or for a server, for `patience` seconds.
+
+    A file without a `place` is only read. It is made, if it is missing and `create`, by the first connection.
+    """
+    try:
+        if url.get_backend_name() != "sqlite":
+            return _postgresql(url, patience)
+        return _read_only(url, patience) if place is None else _sqlite(url, patience, place, create=create)
     except (ImportError, NoSuchModuleError) as error:
         raise InputError(f"a PostgreSQL store needs psycopg: {error}. Install unskew[postgresql].") from None
 
@@ -97,33 +144,56 @@ def busy(cause: Any) -> bool:
     )
 
 
-def _sqlite(url: URL, patience: float, read_only: bool) -> Engine:
-    if read_only:
-        path = Path(url.database or "")
-        wal = path.with_name(f"{path.name}-wal")
-        # Nobody here can write, and without a log of recent writes the file itself is all there is.
-        settled = not wal.exists() or not wal.stat().st_size
-        if not settled and not path.with_name(f"{path.name}-shm").exists():
-            raise StoreError(
-                f"{wal} holds the last answers, and can be read only where you may write. Copy the folder and use that."
-            )
-        uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if settled else ''}"
-        found = create_engine(
-            "sqlite://",
-            creator=lambda: sqlite3.connect(uri, uri=True, timeout=patience, check_same_thread=False),
-            json_serializer=serialised,
+def full(cause: Any) -> bool:
+    """Whether the disk has no room for the files that SQLite makes beside a ledger, even one that is only read."""
+    return getattr(cause, "sqlite_errorcode", None) in (
+        sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_SHMMAP, sqlite3.SQLITE_CANTOPEN,
+    )  # fmt: skip
+
+
+def _read_only(url: URL, patience: float) -> Engine:
+    path = Path(url.database or "")
+    wal = path.with_name(f"{path.name}-wal")
+    # Nobody here can write, and without a log of recent writes the file itself is all there is.
+    settled = not wal.exists() or not wal.stat().st_size
+    if not settled and not path.with_name(f"{path.name}-shm").exists():
+        raise StoreError(
+            f"{wal} holds the last answers, and can be read only where you may write. Copy the folder and use that."
         )
-    else:
-        found = create_engine(url, json_serializer=serialised, connect_args={"timeout": patience})
+    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if settled else ''}"
 
-    def prepare(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions are begun below, not by the driver
-        if not read_only:
+    def connect() -> sqlite3.Connection:
+        return _prepared(sqlite3.connect(uri, uri=True, timeout=patience, check_same_thread=False))
+
+    return _in_turns(create_engine("sqlite://", creator=connect, json_serializer=serialised))
+
+
+def _sqlite(url: URL, patience: float, place: Place, *, create: bool) -> Engine:
+    def connect() -> sqlite3.Connection:
+        # A file that vanished after it was opened must not be made again, empty.
+        mode = "rwc" if create and not place.opened else "rw"
+        uri = f"{place.path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, timeout=patience, check_same_thread=False)
+        try:
+            connection.isolation_level = None
             _use_wal(connection, patience)
-        for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
-            connection.execute(f"PRAGMA {pragma}").close()
+            return _prepared(connection)
+        except BaseException:
+            connection.close()
+            raise
 
-    event.listen(found, "connect", prepare)
+    return _in_turns(create_engine(url, creator=lambda: place.admit(connect), json_serializer=serialised))
+
+
+def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.isolation_level = None  # transactions are begun below, not by the driver
+    for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
+        connection.execute(f"PRAGMA {pragma}").close()
+    return connection
+
+
+def _in_turns(found: Engine) -> Engine:
     event.listen(found, "begin", _begin_sqlite)
     return found
 

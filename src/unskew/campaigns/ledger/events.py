@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from unskew.campaigns.ledger.remarks import Remarks, remarks_in
-from unskew.errors import StoreError
+from unskew.errors import LedgerDamaged, StoreError
 from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
@@ -213,6 +213,12 @@ class Commented(Event):
     kind = "commented"
     id: str
     text: str
+    key: str = ""
+    """What the sender calls this comment, so that one that is sent twice is kept once."""
+
+    def as_body(self) -> dict[str, Any]:
+        body = {"id": self.id, "text": self.text}
+        return {**body, "key": self.key} if self.key else body
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +359,9 @@ def decode(kind: str, body: str) -> Event:
         return KINDS[kind].from_body(json.loads(body))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         told = " ".join(str(error).split())[:120]
-        raise StoreError(f"an event {kind!r} in the ledger cannot be read: {told}. Restore it from a copy.") from None
+        raise LedgerDamaged(
+            f"an event {kind!r} in the ledger cannot be read: {told}. Restore it from a copy."
+        ) from None
 
 
 def estimate_as_record(estimate: "PopulationEstimate | None") -> dict[str, Any] | None:
@@ -385,13 +393,18 @@ def _found_as_body(event: Closed | Measured) -> dict[str, Any]:
     return {"error": estimate_as_record(event.error), "prospect": ahead, **_others_as_body(event.others)}
 
 
+def prospect_from_record(record: Mapping[str, Any] | None) -> Prospect | None:
+    """The prospect in an event; keys that this version does not know are ignored."""
+    if record is None:
+        return None
+    return Prospect(**{each.name: record[each.name] for each in fields(Prospect) if each.name in record})
+
+
 def _found_from_body(
     body: Mapping[str, Any],
 ) -> "tuple[PopulationEstimate | None, Prospect | None, tuple[PopulationEstimate, ...]]":
-    ahead = body.get("prospect")
-    names = [each.name for each in fields(Prospect) if each.name in (ahead or ())]
-    known = None if ahead is None else Prospect(**{name: ahead[name] for name in names})
-    return estimate_from_record(body.get("error")), known, _others_from_body(body)
+    ahead = prospect_from_record(body.get("prospect"))
+    return estimate_from_record(body.get("error")), ahead, _others_from_body(body)
 
 
 def _others_as_body(others: "tuple[PopulationEstimate, ...]") -> dict[str, Any]:

@@ -1,16 +1,20 @@
 """The state of a campaign in memory, kept up to date with its ledger."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from unskew.campaigns.ledger.chain import Head
+from unskew.campaigns.ledger.chain import Head, Link
 from unskew.campaigns.ledger.events import Event, Recorded
 from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.snapshot import Snapshot, SnapshotFile, size
 from unskew.campaigns.ledger.state import State
 from unskew.campaigns.ledger.store import Ledger, Writer
 from unskew.errors import StoreError, UnskewError
+
+SNAPSHOT_AFTER = 1000
+"""The least number of events after which another snapshot is kept. A large state waits for as many as it has rows."""
 
 
 class Transaction:
@@ -31,37 +35,86 @@ class Transaction:
             return
         self.appended = True
         link = self._write.append(*events, by=by)
-        self._live.learn(self._write.events)
+        self._live.learn(lambda last: [self._write.events(last)])
         last = self._live.last
         if last is None or (last.number, last.hash) != (link.number, link.hash):
             raise StoreError("the ledger does not give back what is written to it. Restore it from a copy.")
 
 
 class Live:
-    """The state of one campaign. Several threads may share it; while one holds `lock`, the state does not change."""
+    """The state of one campaign. Several threads may share it; while one holds `lock`, the state does not change.
+
+    It begins with the user's snapshot, if there is one (`ledger.snapshot`), and then only later events are read.
+    """
 
     def __init__(self, ledger: Ledger, campaign: str, began: Settings, head: Head) -> None:
-        self._ledger, self._campaign, self.began, self._head = ledger, campaign, began, head
+        self._ledger, self.campaign, self.began, self._head = ledger, campaign, began, head
+        self._snapshot = SnapshotFile(ledger.address, campaign)
         self.lock = threading.RLock()
+        self._dropped = False
         self._forget()
 
     def _forget(self) -> None:
         self.known = State(self.began.budget)
-        self.last: Recorded | None = None
+        self.last: Link | None = None
         """The last event that `known` is up to."""
+        self._root = ""
+        self._kept, self._size = 0, 0
+        """The number of the last event in the snapshot, and the size of its state."""
 
-    def learn(self, read: Callable[[Recorded | None], Sequence[Recorded]]) -> None:
+    def learn(self, read: Callable[[Link | None], Iterable[Sequence[Recorded]]]) -> None:
         """Read the events after the last one, and apply them. The first time, none may be missing."""
-        head = self._head.read() if self.last is None else None  # before the events: they may grow meanwhile
-        events = read(self.last)
+        first = self.last is None
+        head = self._head.read() if first else None  # before the events: they may grow meanwhile
         try:
-            if self.last is None:
-                self._head.check(head, events)
-            self.known.replay(events)
+            if first:
+                self._begin(head)
+            hash = self.last.hash if self.last and head and self.last.number == head.number else None
+            for events in read(self.last):
+                self.known.replay(events)
+                for one in events[-1:]:
+                    self.last = Link(one.id, one.number, one.hash)
+                if head is not None:
+                    hash = next((one.hash for one in events if one.number == head.number), hash)
+            if first:
+                self._head.check(head, self.last, hash)
         except BaseException:  # some of them may have been applied
             self._forget()
             raise
-        self.last = events[-1] if events else self.last
+
+    def _begin(self, head: Link | None) -> None:
+        """Begin with the snapshot, if the ledger still has its last event and the head does not end before it."""
+        found = self.snapshot()
+        if found is not None and (head is None or head.number >= found.last.number):
+            self.last, self.known = found
+            self._kept, self._size = self.last.number, size(self.known)
+
+    def snapshot(self) -> Snapshot | None:
+        """The user's snapshot, if the ledger has its last event."""
+        self._root = self._ledger.root(self.campaign).hash
+        found = self._snapshot.read(self._root)
+        return found if found is not None and self._ledger.holds(self.campaign, found.last) else None
+
+    def keep(self) -> None:
+        """Keep a snapshot, if enough has happened since the last one. Where that is not possible, nothing is lost."""
+        with self.lock:
+            if self.last is None or self._dropped:
+                return
+            enough = max(SNAPSHOT_AFTER, len(self.known.rows), self._size)
+            if self.last.number - self._kept < enough:
+                return
+            if self._kept and not self._snapshot.exists:  # somebody found the ledger damaged since
+                return
+            self._snapshot.write(self._root, self.last, self.known)
+            self._kept, self._size = self.last.number, size(self.known)
+            head = self._head.read()
+            if head is None or head.number < self.last.number:  # others have written these events
+                self._head.write(self.last)
+
+    def drop(self) -> None:
+        """Remove the snapshot, and keep no other: the ledger is damaged."""
+        self._dropped = True
+        self._snapshot.remove()
 
     @property
     def settings(self) -> Settings:
@@ -72,17 +125,19 @@ class Live:
     def refresh(self) -> State:
         """Apply the events that others have written since."""
         with self.lock:
-            self.learn(partial(self._ledger.events, self._campaign))
+            self.learn(partial(self._ledger.parts, self.campaign))
             return self.known
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """A transaction in which nobody else writes. Everything appended in it is kept, or nothing."""
         with self.lock:
+            if self.last is None:  # all events are read before anybody has to wait
+                self.refresh()
             transaction = None
             try:
-                with self._ledger.writing(self._campaign) as write:
-                    self.learn(write.events)
+                with self._ledger.writing(self.campaign) as write:
+                    self.learn(lambda last: [write.events(last)])
                     transaction = Transaction(write, self)
                     yield transaction
             except BaseException as error:

@@ -6,10 +6,13 @@ from statistics import median
 
 from unskew.campaigns.ledger.events import Answered, Leased, Recorded, Seconded, Skipped, Undone
 
+LATEST = 1000
+"""The number of answers of a person that count, the latest: of a history without end, only so much is kept."""
+
 
 @dataclass
 class Pace:
-    """The seconds from seeing a row to answering it.
+    """The seconds from seeing a row to answering it, of each person's latest answers.
 
     A person sees a row once it is handed out and the row before it is answered.
 
@@ -43,7 +46,9 @@ class Pace:
             at = datetime.fromisoformat(recorded.at)
             if handed is not None:
                 seen = max(handed, self.before.get(actor, handed))
-                self.seconds.setdefault(actor, []).append((at - seen).total_seconds())
+                seconds = self.seconds.setdefault(actor, [])
+                seconds.append((at - seen).total_seconds())
+                del seconds[:-LATEST]
             self.before[actor] = at
 
     def median(self, actor: str) -> float | None:

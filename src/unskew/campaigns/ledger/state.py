@@ -33,7 +33,8 @@ from unskew.campaigns.ledger.events import (
 )
 from unskew.campaigns.ledger.opinions import Opinion, counted, differ, for_two, votes, wanted
 from unskew.campaigns.ledger.pace import Pace
-from unskew.errors import StoreError
+from unskew.campaigns.ledger.remarks import Remarks
+from unskew.errors import LedgerDamaged
 from unskew.methods.prospect import Prospect
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 SKIPS = 15
 """The number of rows that somebody may skip one after the other. Then they get no more until somebody says so."""
+
+OLD_TOKENS = 1000
+"""The number of tokens that no longer work of which is known whose they were, the latest."""
 
 Barred = Literal["ended", "paused", "skips"]
 """Why somebody gets no rows: the campaign has ended, they were paused, or they skip everything."""
@@ -164,6 +168,12 @@ class Comment(NamedTuple):
     by: str
     at: str
     text: str
+    key: str = ""
+    """What its sender calls it, if they may send it twice."""
+
+    def as_dict(self) -> dict[str, str]:
+        """What people are shown."""
+        return {"by": self.by, "at": self.at, "text": self.text}
 
 
 class Snapshot(NamedTuple):
@@ -211,6 +221,9 @@ class State:
     people: dict[str, Person] = field(default_factory=dict)
     old_tokens: dict[str, str] = field(default_factory=dict)
     """The hashes of tokens that no longer work, and whose they were."""
+    answers: dict[str, dict[str, Opinion]] = field(default_factory=dict)
+    """By person and row, what each of them said last. Only what they do themselves changes it, so it tells nobody what
+    others answered, corrected or settled."""
     done: dict[str, list[str]] = field(default_factory=dict)
     """The ids that each annotator answered or skipped and may still take back, latest last."""
     given: dict[str, set[str]] = field(default_factory=dict)
@@ -225,6 +238,8 @@ class State:
     """What the next labels were expected to gain when the last round closed."""
     corrections: Counter[str] = field(default_factory=Counter)
     """The number of answers that each person replaced."""
+    changes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By person and row, how often that person replaced or took back an answer."""
     pace: Pace = field(default_factory=Pace)
     """How long each person takes for a row."""
     parts: tuple[Extended, ...] = ()
@@ -280,6 +295,10 @@ class State:
         again = self.again.get(id)
         return again if again is not None and self.rows[id].said(actor) is None else self.rows[id]
 
+    def has_seen(self, actor: str, id: str) -> bool:
+        """Whether the row was ever handed to `actor`, or answered by them."""
+        return id in self.given.get(actor, ()) or id in self.answers.get(actor, {})
+
     def undoable(self, actor: str) -> str | None:
         """The latest answer of `actor` that can be taken back.
 
@@ -308,7 +327,7 @@ class State:
             try:
                 self.apply(one)
             except (LookupError, TypeError, ValueError, AttributeError, AssertionError, OverflowError):
-                raise StoreError(
+                raise LedgerDamaged(
                     f"event {one.number or one.id} of the ledger, {one.kind!r}, does not fit those before it. "
                     "Restore the ledger from a copy."
                 ) from None
@@ -339,25 +358,26 @@ class State:
         if row.status == RowStatus.SKIPPED:  # by somebody else
             row = self._reopen(row)
         self.streaks[recorded.actor] = 0
-        self._finish(row, recorded, Opinion(recorded.actor, event.label, recorded.at, event.remarks))
+        self._finish(row, recorded, self._own(recorded, event))
 
     def _skipped(self, recorded: Recorded, event: Skipped) -> None:
         self.streaks[recorded.actor] += 1
-        self._finish(self.rows[event.id], recorded, Opinion(recorded.actor, None, recorded.at, event.remarks))
+        self._finish(self.rows[event.id], recorded, self._own(recorded, event))
 
     def _seconded(self, recorded: Recorded, event: Seconded) -> None:
         row, actor = self.rows[event.id], recorded.actor
         self.streaks[actor] = self.streaks[actor] + 1 if event.label is None else 0
         self.done.setdefault(actor, []).append(row.id)
-        self._opined(row, (*row.opinions, Opinion(actor, event.label, recorded.at, event.remarks)))
+        self._opined(row, (*row.opinions, self._own(recorded, event)))
 
     def _corrected(self, recorded: Recorded, event: Corrected) -> None:
         row, actor = self.rows[event.id], recorded.actor
         self.corrections[actor] += 1
+        self.changes[actor, row.id] += 1
         if event.reason:
             text = f"{event.was or 'skipped'} → {event.label or 'skipped'}: {event.reason}"
             self.comments.setdefault(row.id, []).append(Comment(actor, recorded.at, text))
-        own = Opinion(actor, event.label, recorded.at)
+        own = self._own(recorded, event)
         if row.said(actor) is not None and len(row.opinions) > 1 and not row.settled and event.label is not None:
             self._opined(row, tuple(own if one.by == actor else one for one in row.opinions))
             return
@@ -367,6 +387,8 @@ class State:
     def _undone(self, recorded: Recorded, event: Undone) -> None:
         row, actor = self.rows[event.id], recorded.actor
         own = row.said(actor)
+        self.answers.get(actor, {}).pop(row.id, None)
+        self.changes[actor, row.id] += 1
         self.streaks[actor] -= own is not None and own.label is None and self.streaks[actor] > 0
         if len(row.opinions) < 2 or row.settled:
             row = self._reopen(row)
@@ -380,7 +402,8 @@ class State:
 
     def _commented(self, recorded: Recorded, event: Commented) -> None:
         assert event.id in self.rows
-        self.comments.setdefault(event.id, []).append(Comment(recorded.actor, recorded.at, event.text))
+        comment = Comment(recorded.actor, recorded.at, event.text, event.key)
+        self.comments.setdefault(event.id, []).append(comment)
 
     def _closed(self, _: Recorded, event: Closed) -> None:
         self.batches[event.round - 1].closed = event
@@ -415,6 +438,15 @@ class State:
         self.budget = event.changes.get("budget", self.budget)
         self.arrangement = self.arrangement.changed(event.changes)
 
+    def _own(self, recorded: Recorded, event: Answered | Skipped | Seconded | Corrected) -> Opinion:
+        """What somebody said of a row. It is kept as their last word on it."""
+        label = None if isinstance(event, Skipped) else event.label
+        remarks = Remarks() if isinstance(event, Corrected) else event.remarks
+        own = self.answers.setdefault(recorded.actor, {})
+        own.pop(event.id, None)  # so that the latest is the last
+        own[event.id] = Opinion(recorded.actor, label, recorded.at, remarks)
+        return own[event.id]
+
     def _release(self, name: str) -> None:
         """Make the rows that somebody holds free for others."""
         for row in [row for row in (*self.open.values(), *self.again.values()) if row.held_by(name)]:
@@ -429,6 +461,8 @@ class State:
         """The token that person has, if any, no longer works."""
         if name in self.people:
             self.old_tokens[self.people[name].token_sha256] = name
+            if len(self.old_tokens) > OLD_TOKENS:
+                del self.old_tokens[next(iter(self.old_tokens))]
 
     def _estimated(self, labels: int, event: Started | Closed | Measured) -> None:
         self.stale = False

@@ -3,9 +3,10 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import Self
 
 from sqlalchemy import JSON, Column, Connection, Integer, MetaData, String, Table, Text, cast, insert, select, text
@@ -13,17 +14,38 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from unskew.campaigns.consent import check_reach
 from unskew.campaigns.folder import Folder
 from unskew.campaigns.ledger import chain
 from unskew.campaigns.ledger.chain import RESTORE, Link
-from unskew.campaigns.ledger.engines import address, busy, engine, serialised, server, shown
+from unskew.campaigns.ledger.engines import (
+    address,
+    busy,
+    engine,
+    escaped,
+    full,
+    place,
+    serialised,
+    server,
+    shown,
+)
 from unskew.campaigns.ledger.events import Event, Recorded, decode
 from unskew.campaigns.ledger.migrations import MIGRATIONS, migrate, missing
+from unskew.campaigns.ledger.place import Place
 from unskew.campaigns.ledger.settings import Settings
-from unskew.errors import InputError, LedgerBusy, StoreError
+from unskew.errors import (
+    InputError,
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerReplaced,
+    LedgerUnsure,
+    StoreError,
+)
 
 PATIENCE = 30.0
 """Seconds to wait for another writer, or for a server."""
+PART = 2000
+"""The number of events that are read at once: a history of any length takes no more memory, and nobody waits."""
 YEARS = range(2000, 9000)
 """What a clock may say. With others, the end of a lease could not be computed."""
 
@@ -61,9 +83,10 @@ class Writer:
 
     def __init__(self, connection: Connection, campaign: str, at: str) -> None:
         self._connection, self._campaign, self._at = connection, campaign, at
+        self._escaped = escaped(connection)
         self._last: Link | None = None
 
-    def events(self, after: Recorded | None = None) -> list[Recorded]:
+    def events(self, after: Recorded | Link | None = None) -> list[Recorded]:
         """The events after that one, or all, including those appended in this transaction."""
         return _read(self._connection, self._campaign, after)
 
@@ -71,8 +94,8 @@ class Writer:
         """Add events, in this order, done by one person or, with "", by the program. Returns the last one's link."""
         last, rows = self._last or _last(self._connection, self._campaign), []
         for one in events:
-            body = one.as_body()
-            last = chain.after(last, 0, self._at, one.kind, by, serialised(body))
+            body = serialised(one.as_body(), escaped=self._escaped)
+            last = chain.after(last, 0, self._at, one.kind, by, body)
             rows.append(
                 {"campaign": self._campaign, "at": self._at, "kind": one.kind, "actor": by, "body": body,
                  "number": last.number, "hash": last.hash}
@@ -87,9 +110,10 @@ class Ledger:
     """The events of campaigns, in an SQLite file (a path or ``sqlite:///file``) or ``postgresql://user@host/database``.
 
     Opening it migrates the tables, and unless `create` is false makes those that are missing. What is read is checked:
-    the file by SQLite's `quick_check`, and every event against the chain (`ledger.chain`). It is safe to use from
-    several threads and processes at once, also after a fork. A transaction that was not committed, for whatever reason,
-    leaves no trace.
+    every event against the chain (`ledger.chain`) and, before all events are read, the file by SQLite's `quick_check`.
+    It is safe to use from several threads and processes at once, also after a fork. A transaction that was not
+    committed, for whatever reason, leaves no trace. One that went to a file which is no longer at its path is not
+    acknowledged (`ledger.place`).
 
     Parameters
     ----------
@@ -126,10 +150,26 @@ class Ledger:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.read_only, self._clock, self._process = read_only, now, os.getpid()
-        self._url = address(url)
-        self._shown = shown(self._url)
+        self._url, self._patience = address(url), PATIENCE if patience is None else patience
+        self._shown, self._reopening = shown(self._url), Lock()
+        self._file_checked = False
+        self.full = False
+        """Whether it can only be read because its disk is full."""
+        self.wrote = False
+        """Whether something was written through this object."""
+        try:
+            self._connect(create=create)
+        except StoreError as error:
+            if create or self._place is None or not full(getattr(error.__cause__, "orig", None)):
+                raise
+            self.read_only = self.full = True  # what is there can be read all the same
+            self._connect(create=False)
+
+    def _connect(self, *, create: bool) -> None:
+        in_file = self._url.get_backend_name() == "sqlite" and not self.read_only
+        self._place = Place(Path(self._url.database or "")) if in_file else None
         with self._errors():
-            self._engine = engine(self._url, PATIENCE if patience is None else patience, read_only=read_only)
+            self._engine = engine(self._url, self._patience, place=self._place, create=create)
         try:
             self._prepare(create=create)
         except BaseException:
@@ -138,7 +178,11 @@ class Ledger:
 
     def close(self) -> None:
         """Close all connections."""
+        if self._place is not None:
+            self._place.leave()
         self._engine.dispose()
+        if self._place is not None:
+            self._place.close()
 
     def __enter__(self) -> Self:
         return self
@@ -153,11 +197,16 @@ class Ledger:
             raise StoreError(f"this machine's clock says {time:%Y-%m-%d}. Set it.")
         return time
 
+    @property
+    def address(self) -> str:
+        """Where it is, without a password."""
+        return self._shown
+
     def create(self, campaign: str, settings: Settings) -> None:
         """Add a campaign, with settings that never change."""
-        row = {"id": campaign, "at": self._at(), "settings": settings.as_record()}
         with self._errors(), self._begin(writing=True) as connection:
-            connection.execute(_campaigns.insert(), row)
+            kept = serialised(settings.as_record(), escaped=escaped(connection))
+            connection.execute(_campaigns.insert(), {"id": campaign, "at": self._at(), "settings": kept})
 
     def campaigns(self) -> list[str]:
         """The campaigns in this ledger, oldest first."""
@@ -176,15 +225,67 @@ class Ledger:
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise StoreError(f"the settings in the ledger {self._shown} are damaged. {RESTORE}") from None
 
-    def events(self, campaign: str, after: Recorded | None = None) -> list[Recorded]:
-        """The events after that one, or all, oldest first, each checked against the chain."""
+    def events(self, campaign: str, after: Recorded | Link | None = None, most: int | None = None) -> list[Recorded]:
+        """The events after that one, or all, oldest first, each checked against the chain. With `most`, no more."""
+        if after is None:
+            self._check_file_once()
         with self._errors(), self._begin() as connection:
-            return _read(connection, campaign, after)
+            return _read(connection, campaign, after, most)
+
+    def parts(self, campaign: str, after: Recorded | Link | None = None) -> Iterator[list[Recorded]]:
+        """The same in parts, so that a long history is never in memory as a whole."""
+        while events := self.events(campaign, after, PART):
+            yield events
+            if len(events) < PART:
+                return
+            after = events[-1]
+
+    def root(self, campaign: str) -> Link:
+        """Where the campaign's chain begins: it has the hash of its settings."""
+        with self._errors(), self._begin() as connection:
+            return _root(connection, campaign)
+
+    def last(self, campaign: str) -> Link:
+        """The last event of the campaign; without any, the root."""
+        with self._errors(), self._begin() as connection:
+            return _last(connection, campaign)
+
+    def holds(self, campaign: str, link: Link) -> bool:
+        """Whether the campaign has exactly that event: with this key, number and hash."""
+        c = _events.c
+        with self._errors(), self._begin() as connection:
+            found = select(c.number, c.hash).where(c.id == link.id, c.campaign == campaign)
+            row = connection.execute(found).first()
+        return row is not None and tuple(row) == (link.number, link.hash)
+
+    def check_file(self) -> None:
+        """Refuse an SQLite file that is damaged, as far as SQLite can tell. It reads all of the file."""
+        with self._errors(), self._begin() as connection:
+            if connection.dialect.name == "sqlite":
+                said = str(connection.execute(text("PRAGMA quick_check(1)")).scalar())
+                if said != "ok":
+                    raise self._damaged(said.splitlines()[-1])
+
+    def _check_file_once(self) -> None:
+        if not self._file_checked:
+            self.check_file()
+            self._file_checked = True
+
+    def _damaged(self, what: str) -> LedgerDamaged:
+        return LedgerDamaged(f"the ledger {self._shown} is damaged: {what}. {RESTORE}")
 
     def check_writable(self) -> None:
         """Refuse a ledger that may only be read."""
+        if self.full:
+            raise StoreError(f"the disk with the ledger {self._shown} is full. Make room on it and try again.")
         if self.read_only:
             raise StoreError(f"you may only read the ledger {self._shown}. Copy the folder, or ask its owner for more.")
+
+    def check_place(self) -> None:
+        """Refuse to go on if the ledger's file was deleted or replaced since it was opened."""
+        place = self._place
+        if place is not None and place.opened and not place.same():
+            self._reopen(place)
 
     @contextmanager
     def writing(self, campaign: str) -> Iterator[Writer]:
@@ -198,14 +299,12 @@ class Ledger:
             yield Writer(connection, campaign, self._at())
 
     def _prepare(self, *, create: bool) -> None:
-        """Check the file, and run the migrations that are missing."""
+        """Check what tables there are, and run the migrations that are missing."""
         with self._errors(), self._begin() as connection:
             if connection.dialect.name == "sqlite":
-                said = connection.execute(text("PRAGMA quick_check(1)")).scalar()
                 strange = connection.execute(text(_STRANGE)).scalar()
-                if said != "ok" or strange is not None:
-                    told = str(said).splitlines()[-1] if said != "ok" else f"{strange!r:.60} is not part of it"
-                    raise StoreError(f"the ledger {self._shown} is damaged: {told}. {RESTORE}")
+                if strange is not None:
+                    raise self._damaged(f"{strange!r:.60} is not part of it")
             wanted = missing(connection, MIGRATIONS)
         if wanted == list(MIGRATIONS) and not create:
             raise StoreError(f"{self._shown} holds no ledger. Check the store, or restore it from a copy.")
@@ -215,6 +314,7 @@ class Ledger:
                 "must open it once."
             )
         if wanted:
+            self._check_file_once()
             with self._errors(), self._begin(writing=True) as connection:
                 migrate(connection, self._at, MIGRATIONS)
 
@@ -223,10 +323,54 @@ class Ledger:
         if os.getpid() != self._process:  # after a fork: the connections are the other process's
             self._engine.dispose(close=False)
             self._process = os.getpid()
-        with self._engine.connect() as plain:
-            connection = plain.execution_options(writing=writing)
-            with connection.begin():
-                yield connection
+            if self._place is not None:
+                self._place.forked()
+        self.check_place()
+        place = self._place  # before the engine: `_reopen` changes it last
+        if place is not None and place.touched():
+            self._engine.dispose()
+        committing = False
+        try:
+            with self._engine.connect() as plain:
+                connection = plain.execution_options(writing=writing)
+                with connection.begin():
+                    if writing and place is not None:
+                        place.check()
+                    yield connection
+                    committing = writing
+        except DBAPIError as error:
+            if committing and error.connection_invalidated:
+                raise LedgerUnsure(
+                    f"the ledger {self._shown}: the connection broke before the server said that it wrote, so it is "
+                    "not known whether it did. Do the same again: an answer that is there is not taken twice."
+                ) from error
+            raise
+        if writing:
+            if place is not None:
+                place.check()
+            self.wrote = True
+
+    def _reopen(self, place: Place) -> None:
+        """Go on with another file at the path, if it holds all that was in the one which was there. Else refuse."""
+        with self._reopening:
+            if place is not self._place:  # another thread did it
+                return
+            if place.continues():
+                with suppress(StoreError):
+                    other = Ledger(self._url, create=False, patience=self._patience, now=self._clock)
+                    try:
+                        for campaign in other.campaigns():
+                            other.events(campaign)  # checks the chain
+                    except BaseException:
+                        other.close()
+                        raise
+                    before, self._engine = self._engine, other._engine
+                    self._place = other._place
+                    before.dispose()
+                    place.close()
+                    return
+            self._engine.dispose()
+        place.refuse()
 
     def _at(self) -> str:
         return self.now().isoformat(timespec="microseconds")
@@ -243,8 +387,10 @@ class Ledger:
             yield
         except (DBAPIError, PoolTimeout) as error:
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()
+            remedy = _remedy(cause)
             kind = LedgerBusy if busy(getattr(error, "orig", None)) else StoreError
-            raise kind(f"the ledger {self._shown}: {cause[0] if cause else error}. {_remedy(cause)}") from error
+            kind = LedgerDamaged if remedy == RESTORE else kind
+            raise kind(f"the ledger {self._shown}: {cause[0] if cause else error}. {remedy}") from error
 
 
 def _root(connection: Connection, campaign: str) -> Link:
@@ -253,36 +399,63 @@ def _root(connection: Connection, campaign: str) -> Link:
     return Link(0, 0, "") if found is None else chain.root(campaign, *found)
 
 
+def _order(connection: Connection) -> Column[int]:
+    """The order in which a campaign's events are found at once, however many there are: each database has one."""
+    return _events.c.number if connection.dialect.name == "postgresql" else _events.c.id
+
+
 def _last(connection: Connection, campaign: str) -> Link:
     """The link that the next event follows."""
     c = _events.c
-    found = select(c.id, c.number, c.hash).where(c.campaign == campaign).order_by(c.id.desc()).limit(1)
+    found = select(c.id, c.number, c.hash).where(c.campaign == campaign).order_by(_order(connection).desc()).limit(1)
     row = connection.execute(found).first()
     return _root(connection, campaign) if row is None else Link(*row)
 
 
-def _read(connection: Connection, campaign: str, after: Recorded | None) -> list[Recorded]:
+def _still(connection: Connection, after: Recorded | Link) -> Link:
+    """The link of an event that was read before. It is gone if another ledger was copied into the file."""
     c = _events.c
-    last = _root(connection, campaign) if after is None else Link(after.id, after.number, after.hash)
+    here = connection.execute(select(c.id, c.number, c.hash).where(c.id == after.id)).first()
+    link = Link(after.id, after.number, after.hash)
+    if after.number and (here is None or Link(*here) != link):
+        raise LedgerReplaced(
+            f"event {after.number}, which was read before, is no longer in the ledger: another file was copied into "
+            "it while it was open. Nothing more is taken. Stop every program that uses this campaign, and restore the "
+            "ledger from a copy."
+        )
+    return link
+
+
+def _read(
+    connection: Connection, campaign: str, after: Recorded | Link | None, most: int | None = None
+) -> list[Recorded]:
+    c, order = _events.c, _order(connection)
+    last = _root(connection, campaign) if after is None else _still(connection, after)
+    since = order > (last.number if order is c.number else last.id)
     found = select(c.id, c.at, c.kind, c.actor, cast(c.body, Text), c.number, c.hash)
     events = []
     for id, at, kind, actor, body, number, hash in connection.execute(
-        found.where(c.campaign == campaign, c.id > last.id).order_by(c.id)
+        found.where(c.campaign == campaign, since).order_by(order).limit(most)
     ):
         last = chain.after(last, id, at, kind, actor, body)
         if (number, hash) != (last.number, last.hash):
-            raise StoreError(f"event {last.number} of the ledger was changed, or one before it is lost. {RESTORE}")
+            raise LedgerDamaged(f"event {last.number} of the ledger was changed, or one before it is lost. {RESTORE}")
         events.append(Recorded(id, at, actor, decode(kind, body), last.number, last.hash))
     return events
 
 
 def ledger_of(folder: Folder, patience: float | None, now: Callable[[], datetime]) -> tuple[str, Ledger]:
-    """The id of the campaign in a folder, and its ledger: a file in the folder, or the server that the folder names."""
+    """The id of the campaign in a folder, and its ledger: a file there, or the server it names.
+
+    A server is connected to only if this user agreed to it for this campaign: whoever made the
+    folder may have named one that is to get a password.
+    """
     campaign, store = folder.identify()
     if store is None:
         folder.check_ledger()
         return campaign, Ledger(folder.ledger, create=False, read_only=folder.read_only, patience=patience, now=now)
     try:
+        check_reach([place(server(store))], campaign, "the ledger of this campaign")
         return campaign, Ledger(server(store), create=False, patience=patience, now=now)
     except InputError as error:
         raise StoreError(f"{folder.marker} names a store that cannot be used: {error}") from None
@@ -296,7 +469,7 @@ def _remedy(cause: list[str]) -> str:
         (("locked", "lock timeout", "busy"), "Nothing was changed. Another process is writing; try again."),
         (
             ("not a database", "malformed", "corrupt", "no such", "duplicate column", "decode to utf-8"),
-            "Restore the ledger from a copy.",
+            RESTORE,
         ),
         (("readonly", "read-only", "permission", "unable to open"), "Check that you may write to the folder."),
         (("append-only",), "Append a correction instead."),

@@ -15,7 +15,7 @@ from unskew.errors import InputError
 from unskew.pools.files import FilePool, PoolFile, find_files
 from unskew.pools.fingerprints import paths_of
 from unskew.pools.formats import kind_of, scanned, separator_of
-from unskew.pools.remote import readable, size_of
+from unskew.pools.remote import size_of
 from unskew.pools.stretches import READ, cut
 from unskew.pools.text_files import bodies, separator_at
 from unskew.pools.trying import try_files
@@ -101,7 +101,7 @@ def _slice(
     types: Mapping[str, str] | None,
 ) -> pl.DataFrame:
     try:
-        lazy = scanned(readable(path), kind_of(path))
+        lazy = scanned(path, kind_of(path))
         wanted = [name for name in lazy.collect_schema().names() if name in columns]
         frame = lazy.select(wanted).slice(start, rows).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

@@ -14,6 +14,7 @@ import polars as pl
 from unskew.campaigns.tables.column_types import in_row, kinds, odd_value, plain, typed
 from unskew.campaigns.tables.frames import as_polars
 from unskew.campaigns.tables.given_types import as_given
+from unskew.campaigns.tables.id_lengths import check_lengths
 from unskew.campaigns.tables.labels import canonical, check_classes
 from unskew.campaigns.tables.parquet import read_parquet
 from unskew.csv_text import MOST_COLUMNS, content, line_of, read_csv, separator_in, too_wide
@@ -292,6 +293,8 @@ def check_pool(
     wanted = check_columns(log, pool.columns, label, propensity, id)
     if id is not None:
         ids = row_ids(pool, id, "the pool") if first is None else bare(pool[id])
+        if first is None:
+            check_lengths(ids, id, "the pool")
         pool = pool.with_columns(ids.alias(id))
     keep = [name for name in log.columns if name in pool.columns and name != label]
     if id is not None and id not in keep:

@@ -1,6 +1,9 @@
 """A pool whose files stay where they are: the list of them that a campaign keeps, and how their rows are read."""
 
+import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,14 +13,17 @@ from typing import Any, Self
 
 import polars as pl
 
+from unskew.campaigns.consent import agree_to_reach, check_reach
+from unskew.campaigns.folder import digest
 from unskew.campaigns.tables.encoding import dtype_of
 from unskew.campaigns.tables.files import check_columns, check_pool, plain_frame
+from unskew.campaigns.tables.id_lengths import check_lengths
 from unskew.campaigns.tables.label_columns import Marks
-from unskew.errors import InputError, StoreError
+from unskew.errors import InputError, NotAgreed, StoreError
 from unskew.pools.files import FilePool, PoolFile, check_ids, find_files
 from unskew.pools.formats import kind_of, scanned, separator_of
 from unskew.pools.ids import bare, shared_ids
-from unskew.pools.remote import is_url, opening, readable
+from unskew.pools.remote import is_url, opening, place_of
 from unskew.pools.scanning import Progress
 from unskew.pools.stretches import Stretch
 from unskew.pools.text_files import as_number
@@ -25,6 +31,8 @@ from unskew.pools.text_files import columns_of as text_columns
 from unskew.pools.trying import try_files
 from unskew.rows import Rows
 from unskew.writing import put_text
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 COPIED = 200_000
 """One file of more rows than this stays where it is, and is never read whole. A smaller one is copied into the
@@ -74,22 +82,60 @@ def _more_lines(path: Path, most: int) -> bool:
 
 
 def write_list(path: Path, files: Sequence[PoolFile]) -> None:
-    """Write the list of files."""
+    """Write the list of files, which this user named, and remember that for this very list."""
     put_text(path, json.dumps([file._asdict() for file in files], indent=1) + "\n")
+    agree_to_reach(_elsewhere(files), digest(path))
 
 
 def read_list(path: Path) -> list[PoolFile]:
-    """The list of files, which was checked against its digest."""
+    """The list of files, checked against its digest. The user agreed to where they are."""
     try:
-        found = [PoolFile(**{**one, **_tuples(one)}) for one in json.loads(path.read_bytes())]
-    except (OSError, ValueError, LookupError, TypeError):
+        content = path.read_bytes()
+        files = [_listed(path, record) for record in json.loads(content)]
+        if len({kind_of(file.path) for file in files}) != 1:
+            raise ValueError
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise StoreError(f"{path} is damaged. Restore it from a copy.") from None
-    return found
+    check_reach(_elsewhere(files), hashlib.sha256(content).hexdigest(), "the pool of this campaign")
+    return files
 
 
-def _tuples(record: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Lists of numbers, which were tuples."""
-    return {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+def _listed(path: Path, record: dict[str, Any]) -> PoolFile:
+    """A file that a list names. Whoever wrote the list may have meant harm."""
+    lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+    file = PoolFile(**(record | lists))
+    texts = (file.path, file.footer, file.sha256)
+    numbers = (file.size, file.rows, *file.groups, *file.edges)
+    whole = (
+        all(isinstance(text, str) for text in texts)
+        and all(type(number) is int for number in (file.modified, *numbers))
+        and min(numbers) >= 0
+        and sum(file.groups) == file.rows
+        and list(file.edges) == sorted(file.edges)
+        and len(file.edges) == (0 if separator_of(file.path) is None else len(file.groups) + 1)
+    )
+    if not whole or kind_of(file.path) is None:
+        raise ValueError
+    _check_path(path, file.path)
+    return file
+
+
+def _check_path(path: Path, name: str) -> None:
+    """Refuse what is neither an absolute path, which is never an address, nor one in a store."""
+    if name.startswith("/") and os.path.normpath(name) == name and not _CONTROL.search(name):
+        return
+    try:
+        place_of(name)
+    except InputError:
+        raise NotAgreed(
+            f"{path} names {name!r:.120}, which is neither a whole path on this machine nor in a "
+            "store that a pool may be in. Restore it from a copy, or ask whoever made the folder."
+        ) from None
+
+
+def _elsewhere(files: Sequence[PoolFile]) -> set[str]:
+    """The stores elsewhere that files are in."""
+    return {place_of(file.path) for file in files if is_url(file.path)}
 
 
 @dataclass(frozen=True)
@@ -169,7 +215,7 @@ def columns_of(files: Sequence[PoolFile]) -> list[str]:
     path, separator = files[0].path, separator_of(files[0].path)
     if separator is not None:
         return text_columns(path, separator, files[0].edges[0])
-    return scanned(readable(path), kind_of(path)).collect_schema().names()
+    return scanned(path, kind_of(path)).collect_schema().names()
 
 
 def check_files_of_pool(
@@ -238,7 +284,10 @@ def sample_of(
 def _checked(reader: AsInLog, columns: Sequence[str], stretch: Stretch) -> pl.DataFrame:
     """The first row of a stretch, all of which can be used."""
     try:
-        return reader(stretch.raw(columns), stretch.path, stretch.first)[:1]
+        frame = reader(stretch.raw(columns), stretch.path, stretch.first)
+        if reader.id is not None:
+            check_lengths(frame[reader.id], reader.id, stretch.path, stretch.first)
+        return frame[:1]
     except InputError as error:
         told = str(error)
         raise InputError(told if stretch.path in told else f"{stretch.path}: {told}") from None

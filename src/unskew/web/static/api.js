@@ -1,9 +1,10 @@
 // One call of the JSON interface. A refusal is thrown as a Refused with its status; other errors mean that no answer came.
 
 class Refused extends Error {
-  constructor(status, detail, retryAfter) {
-    super(detail);
+  constructor(status, { detail, lasting }, retryAfter) {
+    super(detail || `the server answered ${status}`);
     this.status = status;
+    this.lasting = Boolean(lasting); // until somebody has repaired something
     this.retryAfter = retryAfter;
   }
 }
@@ -25,11 +26,29 @@ export async function call(method, path, body) {
   });
   if (answer.ok) return answer.status === 204 ? null : answer.json();
   const refusal = await answer.json().catch(() => ({}));
-  throw new Refused(answer.status, refusal.detail || `the server answered ${answer.status}`, Number(answer.headers.get("Retry-After")) || 0);
+  throw new Refused(answer.status, refusal, Number(answer.headers.get("Retry-After")) || 0);
 }
 
 // The server was reached, but has too much to do at the moment.
 export const busy = (error) => error.status === 503 || error.status === 429;
+
+// What a text that is sent is called: the same if it is sent again, so that the server keeps it once.
+export class Keys {
+  of(about) {
+    if (about !== this.about) {
+      this.about = about;
+      this.key = [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
+    }
+    return this.key;
+  }
+
+  done() {
+    this.about = null;
+  }
+}
+
+// Why nothing can be done at the moment, in words that fit whoever reads the page.
+export const trouble = (error) => (error.lasting ? sentence(error.message) : busy(error) ? "The server is busy." : "No connection.");
 
 // Milliseconds until the next attempt: our own wait, or a longer one that the server asks for.
 export const pause = (error, own) => Math.max(own, 1000 * (error.retryAfter || 0));

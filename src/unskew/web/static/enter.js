@@ -1,6 +1,6 @@
 // Exchanges the code behind the # of a link for a cookie. First of all, the code is removed from the address bar.
 
-import { base, busy, call, pause, sentence } from "./api.js";
+import { base, busy, call, pause, sentence, trouble } from "./api.js";
 
 function say(title, text) {
   document.title = title;
@@ -39,7 +39,7 @@ async function send(code, change = false) {
   } catch (error) {
     if (error.status === 401) say("This link does not work", error.message);
     else if (busy(error)) {
-      say("One moment", "The server is busy. Trying again.");
+      say(error.lasting ? "Answers cannot be taken" : "One moment", `${trouble(error)} Trying again.`);
       timer = setTimeout(send, pause(error, 1000), code, change);
     } else say("That did not work", `${sentence(error.message.replace(/\.$/, ""))}. Open the link again.`);
   }

@@ -1,7 +1,7 @@
 // Answers once given: found by filters, looked at, changed and commented on.
 
 import { ago } from "./ago.js";
-import { call } from "./api.js";
+import { Keys, call } from "./api.js";
 import { $, comments, count, sends, told } from "./lines.js";
 import { draw } from "./row.js";
 
@@ -61,6 +61,7 @@ function marks(one) {
   if (one.conflict) found.push(["people differ", "warn"]);
   else if (!one.counts) found.push([`${one.counted ?? "skipped"} counts`, ""]);
   if (one.settled) found.push(["settled", "good"]);
+  if (!admin && !one.mine) found.push(["can no longer be changed", ""]);
   if (one.doubt !== null && one.doubt >= 0.5) found.push([`${Math.round(100 * one.doubt)} % likely wrong`, "warn"]);
   for (const [name, value] of Object.entries(one.remarks)) found.push([`${name}: ${value}`, ""]);
   if (one.comments.length) found.push([count(one.comments.length, "comment"), ""]);
@@ -92,8 +93,10 @@ function line(one) {
   sends(change, problem, "POST", "/api/correct",
     () => ({ id: one.id, label: change.elements.label.value || null, reason: change.elements.reason.value }),
     () => find(0, one));
-  const note = of(".comment");
-  sends(note, problem, "POST", "/api/comment", () => ({ id: one.id, text: note.elements.text.value }), (made) => {
+  const note = of(".comment"), keys = new Keys();
+  const written = (text) => ({ id: one.id, text, key: keys.of(text) });
+  sends(note, problem, "POST", "/api/comment", () => written(note.elements.text.value), (made) => {
+    keys.done();
     one.comments.push(made);
     note.reset();
     redraw();

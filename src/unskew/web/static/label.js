@@ -1,6 +1,6 @@
 // The labelling page: the current row, the next one, and the answers being sent.
 
-import { busy, call, denied, pause, sentence } from "./api.js";
+import { call, denied, pause, sentence, trouble } from "./api.js";
 import { Bar } from "./bar.js";
 import { Finder, showMore } from "./classes.js";
 import { Outbox } from "./outbox.js";
@@ -193,7 +193,6 @@ function undo() {
   show();
 }
 
-const trouble = (error) => (busy(error) ? "The server is busy." : "No connection.");
 const soon = (seconds) => (seconds <= 1 ? "in a moment" : `in ${seconds} seconds`);
 
 function notice(text, again = false) {

@@ -1,18 +1,20 @@
 // A comment on the row that is shown. It opens the guidelines too, where there is room beside the row.
 
-import { call, sentence } from "./api.js";
+import { Keys, call, sentence } from "./api.js";
 
 // `current` gives the id of the row on the page, if there is one, and `say` tells people something for a while.
 // What it returns is called when that row was answered: what is written goes to the row it is about.
 export function watchNote(current, say) {
   const note = document.getElementById("note"), field = document.getElementById("note-text");
+  const keys = new Keys();
   let about = null; // the row that the text in the field is about
 
   async function send() {
     const text = field.value.trim();
     if (!about || !text) return;
     try {
-      await call("POST", "/api/comment", { id: about, text });
+      await call("POST", "/api/comment", { id: about, text, key: keys.of(`${about} ${text}`) });
+      keys.done();
       field.value = "";
       about = null;
       note.open = false;

@@ -1,7 +1,7 @@
 // The progress page: requests the status every few seconds and redraws the parts that changed.
 
 import { ago } from "./ago.js";
-import { busy, call, denied, pause, sentence } from "./api.js";
+import { call, denied, pause, sentence, trouble } from "./api.js";
 import { chart, percent, shown } from "./chart.js";
 import { advise, agreed, decides } from "./decide.js";
 import { watchResults } from "./results.js";
@@ -47,8 +47,9 @@ function tiles(s) {
   big($("held"), count(s.held));
   const next = { choosing: "the next rows are being chosen", done: "no row is left to label", others: "these are the last rows" };
   $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more available`;
-  $("trouble").hidden = !s.trouble;
-  $("trouble").firstElementChild.textContent = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
+  const trouble = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
+  $("trouble").hidden = !s.damage && !trouble;
+  $("trouble").firstElementChild.textContent = s.damage || trouble;
 }
 
 function cells(...texts) {
@@ -169,7 +170,7 @@ async function refresh() {
     $("fresh").textContent = "Live";
   } catch (error) {
     $("fresh").textContent = denied(error) ? sentence(error.message)
-      : `${busy(error) ? "The server is busy." : "No connection."} Trying again.`;
+      : `${trouble(error)} Trying again.`;
     if (denied(error)) return;
     wait = pause(error, EVERY);
   }

@@ -3,7 +3,9 @@
 import copy
 import dataclasses
 import pickle
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from unskew import LoggedData
+from unskew import LoggedData, Unskew
 from unskew.errors import InputError, UnskewError
 from unskew.labels import codes
 
@@ -205,3 +207,17 @@ def test_blocks_lie_within_the_columns(blocks: list[tuple[int, int]]) -> None:
     with pytest.raises(InputError, match="blocks must be pairs .* within 2 columns that do not overlap"):
         LoggedData(X, [0, 1, None, None], q0=0.5, blocks=blocks)
     assert LoggedData(X, [0, 1, None, None], q0=0.5, blocks=[(0, 2)]).blocks == ((0, 2),)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("largest", [9.9e29, 1e38, 1e99])
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_very_large_features_cause_no_warnings(largest: float, wrap: Callable[[Any], Any]) -> None:
+    rng = np.random.default_rng(0)
+    X, pool = rng.normal(size=(300, 3)), rng.normal(size=(200, 3))
+    X[5, 1], X[7, 1], pool[3, 1] = largest, -largest, largest
+    log = LoggedData(wrap(X), np.where(X[:, 0] > 0, 1, -1), z=rng.random(300) < 0.5, q0=np.full(300, 0.5))
+    method = Unskew(random_state=0).start(log, wrap(pool))
+    method.ask(10)
+    method.tell(np.where(np.arange(10) % 2, 1, -1))
+    assert set(method.predict(wrap(pool))) <= {-1, 1}

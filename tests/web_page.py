@@ -24,6 +24,7 @@ from playwright.sync_api import Page as Tab
 from unskew.campaigns import Campaign
 from unskew.web.access import Admins
 from unskew.web.app import create_app
+from unskew.web.demand import Demand
 from unskew.web.limits import Guard, Limits
 from unskew.web.planner import Outlook, Planner
 from unskew.web.server import configured
@@ -87,9 +88,10 @@ class InThread:
     """A planner in a thread of this process: at once there, which suits tests."""
 
     def __init__(self, campaign: Campaign) -> None:
-        self.outlook = Outlook()
+        self.outlook, self.demand = Outlook(), Demand()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=Planner(campaign).run, args=(self._stop.wait, self._say), daemon=True)
+        run = Planner(campaign, self.demand.lately).run
+        self._thread = threading.Thread(target=run, args=(self._stop.wait, self._say), daemon=True)
 
     def start(self) -> None:
         self._thread.start()

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unskew.errors import InputError
-from unskew.reading import half_memory, read_file
+from unskew.reading import SMALL, SWELLING, half_memory, most_text, read_file
 from unskew.spreadsheets import unguarded, unguarded_cells
 
 MOST_COLUMNS = 2_000
@@ -36,9 +36,6 @@ BOM = b"\xef\xbb\xbf"
 """The byte order mark."""
 
 Places = NDArray[np.intp]
-
-SWELLING, SMALL = 200, 256_000_000
-"""Text of more than SMALL bytes may be at most SWELLING times as large as the gzip file that it comes from."""
 
 
 def read_csv(path: str | Path, raw: bytes, separator: str, left_out: int = 0) -> pl.DataFrame:
@@ -172,7 +169,7 @@ def check_text(path: str | Path, raw: bytes, lines: int = 0, size: int = 0) -> N
 
 def _inflated(path: Path, raw: bytes) -> bytes:
     """The content of a gzip file. It is refused as soon as it grows out of proportion, or holds what no text holds."""
-    most = min(half_memory(), max(SMALL, SWELLING * len(raw)))
+    most = most_text(len(raw))
     blocks, size = [], 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:

@@ -1,15 +1,68 @@
 """Errors that name the value, the rule and the remedy, in one line.
 
-The command line prints only that line and exits with status 2.
+The command line prints only that line and exits with status 2. A value in it is cut if it is long: a cell of a table,
+an id or a name may have a million characters.
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+LONGEST, LONGEST_WORD = 80, 300
+"""The most characters of a quoted value in a message, and of anything else without blanks."""
+FIRST, LAST = 60, 15
+"""Those that are left of a longer one, at its beginning and at its end."""
+CHOICES = 50
+"""The most names that a message lists."""
+
+# Values come as Python writes them, between quotes. An apostrophe within a word opens nothing. A path of this machine
+# may be longer than other values: it is a file's name and no content. So may a command that is to be copied.
+_QUOTED = re.compile(
+    r"""(?<![\w'"])(?<!-c\ )(?:'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")(?!\w)""", re.DOTALL
+)
+_PATH = re.compile(r"/\S*")
+_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}+")
+
+
+def brief(message: str) -> str:
+    """A message in which no value is long.
+
+    >>> print(brief(f"label {'x' * 800_000!r} is not a class. Write 'yes' or 'no'."))
+    label 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxx' (800,000 characters) is not a \
+class. Write 'yes' or 'no'.
+    """
+    if len(message) <= LONGEST:
+        return message
+    return _WORD.sub(lambda word: _cut(word[0]), _QUOTED.sub(_shorter, message))
+
+
+def _shorter(quoted: re.Match[str]) -> str:
+    mark, value = quoted[0][0], quoted[0][1:-1]
+    if len(value) <= (LONGEST_WORD if _PATH.fullmatch(value) else LONGEST):
+        return quoted[0]
+    return _cut(value, mark)
+
+
+def _cut(value: str, mark: str = "") -> str:
+    return f"{mark}{value[:FIRST]}…{value[-LAST:]}{mark} ({len(value):,} characters)"
+
+
+def exact(value: float) -> str:
+    """A number that was refused: with as many digits as it takes to see why.
+
+    >>> exact(2.0), exact(0.5), exact(1.0000001)
+    ('2', '0.5', '1.0000001')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value or value != value else repr(float(value))
+
 
 class UnskewError(Exception):
     """The base class of every error that this package raises on purpose; its message is one line."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(brief(one) if isinstance(one, str) else one for one in args))
 
 
 class InputError(UnskewError, ValueError):
@@ -67,6 +120,7 @@ def unknown(kind: str, name: object, choices: Iterable[str]) -> InputError:
     """
     known = list(choices)
     lower = {c.lower(): c for c in known}
-    close = get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
+    close = get_close_matches(str(name).lower()[:LONGEST], lower, n=1, cutoff=0.5)
     hint = f": did you mean {lower[close[0]]!r}?" if close else "."
-    return InputError(f"unknown {kind} {name!r}{hint} Known: {', '.join(known)}.")
+    more = f" and {len(known) - CHOICES:,} more" if len(known) > CHOICES else ""
+    return InputError(f"unknown {kind} {name!r}{hint} Known: {', '.join(map(brief, known[:CHOICES]))}{more}.")

@@ -1,10 +1,14 @@
 """Read a whole file, or say in one line why not. Only regular files are opened: a pipe or a device might never end."""
 
+import json
 import os
 import stat
 from pathlib import Path
 
 from unskew.errors import InputError
+
+SWELLING, SMALL = 200, 256_000_000
+"""Text of more than SMALL bytes may be at most SWELLING times as large as the packed file that holds it."""
 
 
 def half_memory() -> int:
@@ -14,6 +18,33 @@ def half_memory() -> int:
     True
     """
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def most_text(size: int) -> int:
+    """The most bytes of text that are read from a packed file of that size.
+
+    >>> most_text(7_800), most_text(0) == min(SMALL, half_memory())
+    (256000000, True)
+    """
+    return min(half_memory(), max(SMALL, SWELLING * size))
+
+
+def too_much_text(path: str | Path, size: int, counted: str) -> InputError:
+    """The error for a file with more, from what was printed by the process that read it (`swelling`)."""
+    told = json.loads(counted)
+    if told["column"] is None:
+        what = f"takes more than {_gigabytes(told['bytes'])} of memory to be read"
+    else:
+        what = f"needs about {_gigabytes(told['bytes'])} for its text, most of it in column {told['column']!r}"
+    return InputError(
+        f"{path} {what}: the limit is {_gigabytes(most_text(size))} of text for a file of {size:,} bytes, that is "
+        f"{SWELLING} times its size, or {SMALL // 10**6} MB, and half of this machine's memory. Leave out the column "
+        "or shorten its texts."
+    )
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 10**9 else f"{size // 10**6:,} MB"
 
 
 def regular_file(path: Path) -> os.stat_result:

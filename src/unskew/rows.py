@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from unskew.errors import InputError
+from unskew.errors import InputError, exact
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -141,7 +141,8 @@ def unusable(X: Rows, *, name: str = "X", columns: Sequence[str] | None = None) 
     column = j if columns is None else repr(str(columns[j]))
     if np.isfinite(value):
         return InputError(
-            f"{name} must be at most {LARGEST_FEATURE:g} in size; got {value:g} at row {i}, column {column}. "
+            f"{name} must be at most {LARGEST_FEATURE:g} in size; got {exact(float(value))} "
+            f"at row {i}, column {column}. "
             "Scale the feature, or drop the row if the value means missing."
         )
     return InputError(

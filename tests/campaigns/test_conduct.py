@@ -353,6 +353,7 @@ def test_a_campaign_with_longer_ids_still_opens(loans: Campaign, monkeypatch: py
     with Campaign.open(loans.folder.path) as again:
         (row,) = again.ask(1, by="ada")
         assert len(row.id) > 3 and again.answer(row.id, "yes", by="ada").answered == 1
+    assert loans.refresh().spent == 1
 
 
 def test_comments_have_limits_by_person_and_by_row(loans: Campaign) -> None:

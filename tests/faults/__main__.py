@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from faults.bombs import bombs, throw
 from faults.database import Database, NoDatabase
 from faults.figures import Figures
 from faults.flips import damage_files
@@ -23,10 +24,12 @@ from faults.floods import flood
 from faults.fuzz import fuzz
 from faults.kills import kill_planners, kill_servers, kill_workers
 from faults.reach import ALL, reach
-from faults.soak import soak
+from faults.replaced import replace
+from faults.search import WAYS, search
+from faults.soak import CROWDS, soak
 
-PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "files": 150.0, "inputs": 130.0,
-         "soak": 65.0, "reach": 120.0, "floods": 70.0}  # fmt: skip
+PARTS = {"workers": 75.0, "database": 75.0, "server": 50.0, "planner": 50.0, "replaced": 70.0, "files": 150.0,
+         "inputs": 130.0, "bombs": 60.0, "soak": 150.0, "reach": 120.0, "search": 25.0, "floods": 70.0}  # fmt: skip
 """Every part, and about how many seconds it takes."""
 
 
@@ -77,6 +80,11 @@ def run(parts: list[str], seed: int, scale: float, scratch: Path, command: str) 
             found.kills.add(killed)
         elif part == "planner":
             found.kills.add(kill_planners(where, seconds=seconds, chance=chance, tick=said.of(part, seconds)))
+        elif part == "replaced":
+            incidents = _some(48 * scale)
+            found.replaced = replace(
+                where, incidents=incidents, seconds=seconds, chance=chance, tick=said.of(part, seconds)
+            )
         elif part == "files":
             flips = _some(1050 * scale)
             found.flips = damage_files(where, flips=flips, chance=chance, tick=said.of(part, flips))
@@ -88,8 +96,12 @@ def run(parts: list[str], seed: int, scale: float, scratch: Path, command: str) 
             found.reach = reach(where, tick=said.of(part, len(names)), names=names)
         elif part == "floods":
             found.flood = flood(where, seconds=max(5.0, 65 * scale), chance=chance, tick=said.of(part, seconds))
+        elif part == "bombs":
+            found.bombs = throw(where, kinds=list(bombs()), every_command=scale >= 1, tick=said.of(part, len(bombs())))
+        elif part == "search":
+            found.search = search(where, chance=chance, tick=said.of(part, 6 * len(WAYS)))
         else:
-            found.soak = soak(where, seconds=max(5.0, 60 * scale), chance=chance, tick=said.of(part, seconds))
+            _soaks(found, where, chance, said.of(part, seconds), scale=scale, seconds=seconds)
         shutil.rmtree(where, ignore_errors=True)
     found.minutes = (time.monotonic() - begun) / 60
     return found
@@ -108,6 +120,19 @@ def _heats(
             tick=lambda done, past=past: tick(past + done), database=database, crashes=_some(kills / number / 20),
         )  # fmt: skip
         found.kills.add(killed)
+
+
+def _soaks(
+    found: Figures, where: Path, chance: random.Random, tick: Callable[[float], None], *,
+    scale: float, seconds: float,
+) -> None:  # fmt: skip
+    """Annotators at work in one way after the other."""
+    for number, (crowd, how) in enumerate(CROWDS.items()):
+        past = number * seconds / len(CROWDS)
+        found.soaks[crowd] = soak(
+            where / str(number), seconds=max(5.0, 40 * scale), chance=chance,
+            tick=lambda done, past=past: tick(past + done), **how,
+        )  # fmt: skip
 
 
 def _some(number: float) -> int:

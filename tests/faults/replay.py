@@ -34,11 +34,16 @@ class Replay:
     overlap: float = 0.0
     for_two: set[str] = field(default_factory=set)
     """The rows that a second person may see."""
-    rounds: int = 0
+    sizes: list[int] = field(default_factory=list)
+    """The number of rows of each round."""
     pool_rows: int | None = None
     """The number of rows of the pool, with those that came later; None if the settings do not say it."""
     kinds: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
+
+    @property
+    def rounds(self) -> int:
+        return len(self.sizes)
 
     @property
     def spent(self) -> int:
@@ -54,7 +59,7 @@ class Replay:
         wrong = self._wrong(kind, body, event["actor"], datetime.fromisoformat(event["at"]))
         self.faults += [f"event {number}, {kind}: {what}" for what in wrong]
         if kind == "planned":
-            self.rounds += 1
+            self.sizes.append(len(body["rows"]))
             self.planned |= {row["id"]: row["place"] for row in body["rows"]}
             self.for_two |= {row["id"] for row in body["rows"] if _share(row["id"]) < self.overlap}
         elif kind == "leased":

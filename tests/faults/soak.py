@@ -1,4 +1,4 @@
-"""20 annotators without pause on a real `unskew serve`: answers a second, times, memory."""
+"""20 annotators on a real `unskew serve`: answers a second, times, waits, memory."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from faults.forks import context, end, start
 from faults.replay import replay
@@ -18,6 +19,12 @@ from faults.scene import begin, read_notes
 from faults.workers import annotate
 
 ANNOTATORS = 20
+CROWDS: dict[str, Any] = {
+    "without pause, one row ahead": {"ahead": 2, "pause": 0.0},
+    "without pause, ten rows ahead": {"ahead": 11, "pause": 0.0},
+    "two seconds a row, one row ahead": {"ahead": 2, "pause": 2.0},
+}
+"""How the 20 work, in the same run."""
 SERVE = [sys.executable, "-c", "import sys; from unskew.cli import main; sys.exit(main())", "serve"]
 
 
@@ -31,6 +38,12 @@ class Soaked:
     p95: float = 0.0
     p99: float = 0.0
     longest: float = 0.0
+    wait_p50: float = 0.0
+    wait_p99: float = 0.0
+    """Seconds until somebody who answered sees the next row."""
+    rounds: int = 0
+    round: float = 0.0
+    """The number of rounds, and the median number of their rows."""
     memory_start: float = 0.0
     memory_end: float = 0.0
     """Megabytes of the server's process."""
@@ -44,9 +57,14 @@ class Soaked:
 
 
 def soak(
-    scratch: Path, *, seconds: float, chance: random.Random, tick: Callable[[float], None], budget: int = 8_000
-) -> Soaked:
-    """Label without pause for that long, and see that the ledger holds what was acknowledged."""
+    scratch: Path, *, seconds: float, chance: random.Random, tick: Callable[[float], None], budget: int = 8_000,
+    ahead: int = 2, pause: float = 0.0,
+) -> Soaked:  # fmt: skip
+    """Label for that long, and see that the ledger holds what was acknowledged.
+
+    Everybody holds `ahead` rows and thinks for `pause` seconds about each, on average.
+    """
+    scratch.mkdir(exist_ok=True)
     folder = begin(scratch, budget=budget, pool=budget)
     found, notes, errors = Soaked(), scratch / "notes", scratch / "served.err"
     notes.mkdir()
@@ -63,7 +81,7 @@ def soak(
             tokens = {name: link.partition("#")[2] for name, link in links["annotators"].items()}
             port = int(links["address"].rpartition(":")[2])
             stop, times = context.Event(), scratch / "times.json"
-            child = start(annotate, port, tokens, notes, times, stop, 0.0, chance.randrange(2**32))
+            child = start(annotate, port, tokens, notes, times, stop, pause, chance.randrange(2**32), ahead)
             while not read_notes(notes)[1]:
                 assert child.is_alive() and server.poll() is None, errors.read_text()
                 time.sleep(0.05)
@@ -82,9 +100,12 @@ def soak(
                 server.wait(30)
             finally:
                 server.kill()
-    every = sorted(1000 * one for one in json.loads(times.read_text()))
+    measured = json.loads(times.read_text())
+    every = sorted(1000 * one for one in measured["times"])
     cuts = statistics.quantiles(every, n=100, method="inclusive")
     found.p50, found.p95, found.p99, found.longest = cuts[49], cuts[94], cuts[98], every[-1] / 1000
+    waits = statistics.quantiles(measured["waits"], n=100, method="inclusive")
+    found.wait_p50, found.wait_p99 = waits[49], waits[98]
     _check(folder, notes, errors.read_text(), found)
     return found
 
@@ -94,6 +115,7 @@ def _check(folder: Path, notes: Path, complaints: str, found: Soaked) -> None:
     state = replay(folder)
     missing = [id for id, label in said.items() if id not in state.labels or state.labels[id] != label]
     found.lost = len(missing)
+    found.rounds, found.round = len(state.sizes), statistics.median(state.sizes)
     found.tracebacks = complaints.count("Traceback") + sum("Traceback" in what for what in odd)
     found.faults = [f"row {id!r} was acknowledged as {said[id]!r} and is lost" for id in missing]
     found.faults += [*odd, *state.faults]

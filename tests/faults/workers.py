@@ -105,11 +105,18 @@ def by_commands(folder: Path, at: int, notes: Path, began: Any, seed: int) -> No
 
 
 class Annotator:
-    """Somebody who labels on the page over one connection that is kept, and sends again what was not acknowledged."""
+    """Somebody who labels on the page over one connection, and sends again what was not acknowledged.
 
-    def __init__(self, port: int, token: str, notes: Path, pause: float, seed: int) -> None:
-        self.said, self.chance, self.pause = Notes(notes), random.Random(seed), pause
+    They think about each row for `pause` seconds, on average. They hold `ahead` rows, as the page
+    does: one is shown.
+    """
+
+    def __init__(self, port: int, token: str, notes: Path, pause: float, seed: int, ahead: int = 2) -> None:
+        self.said, self.chance, self.pause, self.ahead = Notes(notes), random.Random(seed), pause, ahead
         self.times: list[float] = []
+        self.waits: list[float] = []
+        """Seconds from an answer until the next row can be seen: none, if one was held already."""
+        self._without_row: float | None = None
         self._connection = HTTPConnection("127.0.0.1", port, timeout=3 * HANG)
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._held: list[str] = []
@@ -125,22 +132,30 @@ class Annotator:
             except Exception:
                 self.said.odd(traceback.format_exc())
                 time.sleep(1)
-            if self.pause:
-                time.sleep(self.chance.expovariate(1 / self.pause))
         self._connection.close()
 
     def _step(self) -> None:
         if not self._held:
-            found = self._post("/api/ask", {"n": 2})
+            found = self._post("/api/ask", {"n": self.ahead})
             self._hold(found)
             if found is not None and not self._held:
                 time.sleep(PAUSE)  # the next rows are being chosen
             return
         id = self._held[0]
         if id not in self._answer:
+            if self._without_row is not None:
+                self.waits.append(time.perf_counter() - self._without_row)
+                self._without_row = None
+            if self.pause:
+                time.sleep(self.chance.expovariate(1 / self.pause))
             self._answer = said_of([id], self.chance)
+            if len(self._held) > 1:
+                self.waits.append(0.0)
+            else:
+                self._without_row = time.perf_counter()
         begun = time.perf_counter()
-        found = self._post("/api/tell", {"answers": [{"id": id, "label": self._answer[id]}], "ask": 2})
+        told = {"answers": [{"id": id, "label": self._answer[id]}], "ask": self.ahead}
+        found = self._post("/api/tell", told)
         if found is None:
             return
         self.times.append(time.perf_counter() - begun)
@@ -149,7 +164,7 @@ class Annotator:
         if self.chance.random() < SHARE_CHANGED / 2:
             self.said.changing(id)
             self._held = []  # if the connection breaks now, ask what is held
-            self._hold(self._post("/api/undo", {"id": id, "ask": 2}, refused=(409,)))
+            self._hold(self._post("/api/undo", {"id": id, "ask": self.ahead}, refused=(409,)))
 
     def _hold(self, work: dict[str, Any] | None) -> None:
         if work is not None:
@@ -176,9 +191,13 @@ class Annotator:
         return found
 
 
-def annotate(port: int, tokens: dict[str, str], notes: Path, figures: Path, stop: Any, pause: float, seed: int) -> None:
-    """All annotators, each in a thread, until `stop` is set. Then the times of all their answers are written."""
-    everyone = [Annotator(port, token, notes / name, pause, seed + k) for k, (name, token) in enumerate(tokens.items())]
+def annotate(
+    port: int, tokens: dict[str, str], notes: Path, figures: Path, stop: Any, pause: float, seed: int, ahead: int = 2
+) -> None:
+    """All annotators, each in a thread, until `stop` is set. Then all times and waits are written."""
+    everyone = [
+        Annotator(port, token, notes / name, pause, seed + k, ahead) for k, (name, token) in enumerate(tokens.items())
+    ]
     ended = threading.Event()
     threads = [threading.Thread(target=one.run, args=(ended,)) for one in everyone]
     for thread in threads:
@@ -187,4 +206,6 @@ def annotate(port: int, tokens: dict[str, str], notes: Path, figures: Path, stop
     ended.set()
     for thread in threads:
         thread.join()
-    figures.write_text(json.dumps([time for one in everyone for time in one.times]))
+    times = [time for one in everyone for time in one.times]
+    waits = [wait for one in everyone for wait in one.waits]
+    figures.write_text(json.dumps({"times": times, "waits": waits}))

@@ -182,7 +182,7 @@ def check(option: Option, value: Any, name: str) -> Any:
 
 
 def _refused(option: Option, value: Any, name: str, rule: str, remedy: str) -> InputError:
-    shown = f"{value!r:.60}" if not isinstance(value, timedelta) else str(value)
+    shown = str(value) if isinstance(value, timedelta) else repr(value)
     return InputError(f"{name} must be {rule}; got {shown}. {option.remedy or remedy}")
 
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Annotated, Any, TypedDict
 
 from unskew.campaigns.options import Option, Page, described
-from unskew.errors import InputError
+from unskew.errors import InputError, exact
 from unskew.estimation.costs import EQUAL, LEAST, MOST, Costs
 from unskew.methods.registry import POOL_METHODS
 
@@ -40,7 +40,7 @@ def _costs(cost_false_negative: float = 1.0, cost_false_positive: float = 1.0) -
 def _lease(lease: float) -> timedelta:
     if not 0 < lease <= YEAR:
         rule = f"above 0 and at most {YEAR} minutes, a year"
-        raise InputError(f"--lease must be {rule}; got {lease:g}. Try --lease 30.")
+        raise InputError(f"--lease must be {rule}; got {exact(lease)}. Try --lease 30.")
     return timedelta(minutes=lease)
 
 

@@ -10,7 +10,7 @@ from unskew.campaigns.ledger.events import Answered, Corrected, Event, Seconded,
 from unskew.campaigns.ledger.opinions import Opinion
 from unskew.campaigns.ledger.state import Row, RowStatus, State
 from unskew.campaigns.tables.labels import canonical
-from unskew.errors import InputError, UnskewError
+from unskew.errors import InputError, UnskewError, brief
 
 Label = str | int | float | bool | None
 """A label as a person writes it. It is matched to the classes as labels in files are. None is a skip."""
@@ -51,7 +51,7 @@ class Rejected(UnskewError):
     """
 
     def __init__(self, problems: Sequence[tuple[int | None, str]], *, conflicts: bool = False) -> None:
-        self.problems, self.conflicts = list(problems), conflicts
+        self.problems, self.conflicts = [(line, brief(what)) for line, what in problems], conflicts
         told = " ".join(what if line is None else f"Line {line}: {what}" for line, what in self.problems)
         many = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
         super().__init__(f"{many}, nothing was changed. {told}")

@@ -7,7 +7,7 @@ import typer
 
 from unskew.cli.campaign import By, Dir, Json, count, login, print_json, say_next
 from unskew.cli.progress import waiting
-from unskew.errors import InputError
+from unskew.errors import InputError, exact
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the row.")]
 MOST = 50
@@ -43,7 +43,7 @@ def answers(
     from unskew.campaigns import Campaign
 
     if doubt is not None and not 0.0 <= doubt <= 1.0:
-        raise InputError(f"--doubt must be a share from 0 to 1; got {doubt:g}. Try --doubt 0.9.")
+        raise InputError(f"--doubt must be a share from 0 to 1; got {exact(doubt)}. Try --doubt 0.9.")
     with Campaign.open(dir) as campaign:
         ids = [row.id for row in campaign.state.conflicts()] if conflicts else None
         found = campaign.answers(

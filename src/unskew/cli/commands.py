@@ -24,7 +24,7 @@ from unskew.cli.serve import serve
 from unskew.cli.start import start
 from unskew.cli.verify import verify
 from unskew.cli.why import why
-from unskew.errors import UnskewError
+from unskew.errors import UnskewError, brief
 
 app = typer.Typer(name="unskew", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 for command in (
@@ -59,7 +59,7 @@ def run(words: list[str]) -> int:
     except typer.TyperException as error:  # an unknown option, or text in place of a number
         wrong = getattr(error.__cause__, "errors", None)  # Pydantic's, which have the value; the message does not
         got = f"; got {wrong()[0]['input']!r}. Correct it, or see --help." if wrong else ""
-        return _refuse(error.format_message() + got)
+        return _refuse(brief(error.format_message() + got))
     return found if isinstance(found, int) else 0
 
 

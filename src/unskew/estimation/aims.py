@@ -47,8 +47,8 @@ class Aim:
             raise InputError(f"recall must be in (0, 1); got {recall!r}. To find nine in ten positive rows, pass 0.9.")
         if not self.costs.equal:
             raise InputError(
-                f"a recall and costs exclude each other: each decides which rows are flagged; got recall {recall:g} "
-                f"and costs {self.costs.false_negative:g} and {self.costs.false_positive:g}. Give one of them."
+                f"a recall and costs exclude each other: each decides which rows are flagged; got recall {recall!r} "
+                f"and costs {self.costs.false_negative!r} and {self.costs.false_positive!r}. Give one of them."
             )
 
     @property

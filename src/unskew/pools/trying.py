@@ -19,7 +19,8 @@ from unskew.pools.files import FilePool
 from unskew.pools.formats import kind_of
 from unskew.pools.scanning import spread
 from unskew.pools.stretches import Stretch
-from unskew.reading import half_memory
+from unskew.reading import half_memory, most_text, too_much_text
+from unskew.swelling import TOO_LARGE
 
 TOGETHER = 1 << 21
 """Rows, at least, that one process tries: to start one takes as long as to read a million rows."""
@@ -36,7 +37,8 @@ def try_files(pool: FilePool) -> None:
     if pool.files[0].edges:
         return
     largest = max(file.size for file in pool.files)  # files are mapped, so their size counts as memory
-    run = partial(_try, pool.columns, half_memory() + OWN + largest)
+    sizes = {file.path: file.size for file in pool.files}
+    run = partial(_try, pool.columns, half_memory() + OWN + largest, sizes)
     refused = spread(run, _tasks(pool), list.__add__, len(pool), pool.progress)
     for _, why in sorted(refused)[:1]:  # the same one, whichever was found first
         raise InputError(why)
@@ -53,11 +55,13 @@ def _tasks(pool: FilePool) -> Iterator[tuple[int, list[Stretch]]]:
         yield sum(one.rows for one in task), task
 
 
-def _try(columns: tuple[str, ...], memory: int, stretches: list[Stretch]) -> list[tuple[int, str]]:
+def _try(
+    columns: tuple[str, ...], memory: int, sizes: dict[str, int], stretches: list[Stretch]
+) -> list[tuple[int, str]]:
     """The place of the first stretch that cannot be read, and why; nothing if all can be read."""
     command = [sys.executable, "-P", trying_process.__file__, str(memory)]
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
-    each = [(one.path, kind_of(one.path), one.first, one.rows) for one in stretches]
+    each = [(one.path, kind_of(one.path), one.first, one.rows, most_text(sizes[one.path])) for one in stretches]
     given = json.dumps([columns, each])
     try:
         done = subprocess.run(  # nosec B603  # this Python, and a file of ours
@@ -71,5 +75,7 @@ def _try(columns: tuple[str, ...], memory: int, stretches: list[Stretch]) -> lis
     if not number:
         raise InputError("the process that reads files cannot start. Free memory, and try again.")
     file = stretches[int(number)]
+    if done.returncode == TOO_LARGE:
+        return [(file.place, str(too_much_text(file.path, sizes[file.path], told)))]
     told = told if done.returncode == trying_process.REFUSED else "a value is damaged"
     return [(file.place, f"{file.path} is incomplete or damaged: {told:.120}. Write it again.")]

@@ -1,14 +1,16 @@
 """The process that tries to read stretches of Parquet or Arrow files.
 
-It imports nothing else of this package: that is slow.
+It imports little of this package: that is slow.
 
 Its argument is the memory that it may use, in bytes. Columns and stretches are read as JSON from its input. It prints
-the number of each stretch before it reads it, and what is wrong with the last one.
+the number of each stretch before it reads it, and what is wrong with the last one. Text is counted in each stretch.
 """
 
 import json
 import resource
 import sys
+
+from unskew.swelling import Text, watch
 
 REFUSED = 3
 """The exit status if a file was refused."""
@@ -23,13 +25,18 @@ def main() -> int:
     import polars as pl  # after the limits, so that they hold for its threads
 
     columns, stretches = json.load(sys.stdin)
-    for number, (path, kind, first, rows) in enumerate(stretches):
+    if stretches:
+        watch(max(most for *_, most in stretches), len(columns) * max(rows for *_, rows, _ in stretches))
+    for number, (path, kind, first, rows, most_text) in enumerate(stretches):
         sys.stdout.write(f"\n{number} ")
         sys.stdout.flush()
         try:
             scan = pl.scan_ipc if kind == "Arrow" else pl.scan_parquet
             lazy = scan(path, glob=False, hive_partitioning=False)
-            found = lazy.select(columns).slice(first, rows).collect().height
+            text, frame = Text(most_text), lazy.select(columns).slice(first, rows).collect()
+            if not text.add(frame):
+                return text.refuse()
+            found = frame.height
         except (pl.exceptions.PolarsError, OSError) as error:
             return _refuse(str(error))
         except pl.exceptions.PanicException:

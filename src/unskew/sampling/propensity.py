@@ -256,7 +256,17 @@ def read_off(log: LoggedData) -> Policy:
     if log.m > TREE_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(log.m, TREE_ROWS, replace=False))
     tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
-    return TreePolicy(tree.fit(take(log.X, rows), np.log(log.q0[rows])))
+    return TreePolicy(tree.fit(_single(take(log.X, rows)), np.log(log.q0[rows])))
+
+
+def _single(X: Rows) -> Rows:
+    """Values as far as a tree can hold them: it takes numbers of single precision, where larger ones overflow."""
+    most = float(np.finfo(np.float32).max)
+    if isinstance(X, np.ndarray):
+        return np.clip(X, -most, most)
+    held = X.copy()
+    held.data = np.clip(held.data, -most, most)
+    return held
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +276,7 @@ class TreePolicy:
     tree: DecisionTreeRegressor
 
     def __call__(self, X: Rows) -> Floats:
-        return np.asarray(np.exp(self.tree.predict(X))) if X.shape[0] else np.empty(0)
+        return np.asarray(np.exp(self.tree.predict(_single(X)))) if X.shape[0] else np.empty(0)
 
 
 def _default(n_features: int, seed: int) -> list[Any]:

@@ -14,7 +14,15 @@ from starlette.exceptions import HTTPException
 
 from unskew import __version__
 from unskew.campaigns import Campaign, Rejected
-from unskew.errors import InputError, LedgerBusy, LedgerReplaced, LedgerUnsure, NotAgreed, StoreError
+from unskew.errors import (
+    InputError,
+    LedgerBusy,
+    LedgerReplaced,
+    LedgerUnsure,
+    NotAgreed,
+    StoreError,
+    brief,
+)
 from unskew.web import api, conduct_api, pages, results_api, uploads
 from unskew.web.access import Access, Admins
 from unskew.web.desk import Desk
@@ -46,7 +54,7 @@ def create_app(campaign: Campaign, planner: Runner, *, name: str, admins: Admins
 
     Without `limits`, whoever serves this page beside others guards it.
     """
-    desk = Desk(campaign)
+    desk = Desk(campaign, planner.demand)
     access = Access(desk, campaign.id, admins)
     turns, results = Turns(), Results(campaign.folder.path)
 
@@ -99,7 +107,7 @@ def say_refusals(app: FastAPI) -> None:
         status: int, detail: str, problems: Sequence[str] = (), headers: Mapping[str, str] | None = None,
         *, lasting: bool = False,
     ) -> JSONResponse:  # fmt: skip
-        problem = Problem(detail=detail, problems=list(problems), lasting=lasting)
+        problem = Problem(detail=brief(detail), problems=list(map(brief, problems)), lasting=lasting)
         return JSONResponse(problem.model_dump(), status, headers)
 
     def unavailable(request: Request, detail: str, headers: Mapping[str, str], *, lasting: bool = False) -> Response:

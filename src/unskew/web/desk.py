@@ -7,6 +7,7 @@ from unskew.campaigns import Campaign, Row, State
 from unskew.campaigns.ledger.people import ended
 from unskew.campaigns.ledger.remarks import REMARKS, remarks_in
 from unskew.web import show
+from unskew.web.demand import Demand
 from unskew.web.models import Answer, Hand, Left, RowShown, Shown, Supply, Taken
 
 REPLY = 1 << 20
@@ -16,8 +17,8 @@ REPLY = 1 << 20
 class Desk:
     """Hands out rows and takes in answers. Only one thread at a time may use it: `Turns` sees to that."""
 
-    def __init__(self, campaign: Campaign) -> None:
-        self.campaign = campaign
+    def __init__(self, campaign: Campaign, demand: Demand) -> None:
+        self.campaign, self.demand = campaign, demand
 
     def who(self, token: str) -> tuple[str, Any] | None:
         return self.campaign.who(token)
@@ -30,20 +31,21 @@ class Desk:
         shown: list[RowShown] = []
         columns = self.columns()
         self.campaign.hand_out(n, by=by, fit=lambda rows: _fit(rows, columns, shown))
-        return self._hand(by, shown)
+        return self._hand(by, n, shown)
 
     def tell(self, by: str, answers: list[Answer], n: int) -> Taken:
         """Take in answers, all or none, and hand out the next rows."""
         lines = [(k, one.id, one.label) for k, one in enumerate(answers, 1)]
         remarks = {one.id: remarks_in(one.model_dump()) for one in answers} if REMARKS else None
+        shown: list[RowShown] = []
         if n:
-            shown: list[RowShown] = []
             columns = self.columns()
             fit = partial(_fit, columns=columns, shown=shown)
             told, _ = self.campaign.exchange(lines, n, by=by, fit=fit, remarks=remarks)
-            hand = self._hand(by, shown)
         else:
-            told, hand = self.campaign.tell_lines(lines, by=by, only_given=True, remarks=remarks), None
+            told = self.campaign.tell_lines(lines, by=by, only_given=True, remarks=remarks)
+        self.demand.answered(by, told.answered + told.skipped)
+        hand = self._hand(by, n, shown) if n else None
         return Taken(answered=told.answered, skipped=told.skipped, repeated=told.repeated, work=hand)
 
     def undo(self, by: str, id: str, n: int) -> Hand:
@@ -68,8 +70,10 @@ class Desk:
         """Why there is no row for this person."""
         return state.barred(by) or self.supply(state)
 
-    def _hand(self, by: str, rows: list[RowShown]) -> Hand:
+    def _hand(self, by: str, n: int, rows: list[RowShown]) -> Hand:
         state = self.campaign.refresh()
+        if rows or not state.barred(by):
+            self.demand.asked(by, n, given=len(rows))
         batch, held = state.batches[rows[0].round - 1].ids if rows else [], {row.id for row in rows}
         return Hand(
             stand="rows" if rows else self.stand(state, by),

@@ -3,7 +3,9 @@
 import logging
 import multiprocessing
 import signal
-from collections.abc import Callable
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
@@ -14,13 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 from unskew.campaigns import Campaign
 from unskew.errors import UnskewError
 from unskew.methods.prospect import AHEAD
+from unskew.web.demand import Demand, Wish, rows_ready
 from unskew.web.models import SpotShown
 
-READY = 3
-"""The number of rows that should be ready for each person at work, so that nobody waits while more are chosen."""
 ROUND = 10
 """The smallest number of rows in a round: every round needs a fit."""
 EVERY, AFTER_TROUBLE = 0.2, 5.0
+ROUNDS, FIRST = 3, 1.0
+"""The slowest of that number of last rounds says how long one takes; seconds before there was one."""
 PATIENCE = 5.0
 """Seconds for the planner to finish its current work when the page stops."""
 SPOTS = 5
@@ -54,16 +57,19 @@ class Runner(Protocol):
     """Something that runs a planner beside the page."""
 
     outlook: Outlook
+    demand: Demand
+    """The page notes here who asks for rows."""
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
 
 
 class Planner:
-    """Does everything slow. All it needs to know is in the ledger."""
+    """Does everything slow. What it needs to know is in the ledger, and in `wishes`: who waits."""
 
-    def __init__(self, campaign: Campaign) -> None:
-        self.campaign = campaign
+    def __init__(self, campaign: Campaign, wishes: Callable[[], Mapping[str, Wish]] = dict) -> None:
+        self.campaign, self.wishes = campaign, wishes
+        self._seconds: deque[float] = deque(maxlen=ROUNDS)
         self._blind: tuple[int, BlindSpots] | None = None
 
     def run(self, stopped: Callable[[float], bool], say: Callable[[Outlook], None]) -> None:
@@ -71,6 +77,7 @@ class Planner:
         outlook, wait, first, about = Outlook(), 0.0, True, (0, 0, False)
         watch = self.campaign.watching()
         while not stopped(wait):
+            begun = time.monotonic()
             try:
                 closed, planned = self.step()
                 self.campaign.keep()
@@ -84,6 +91,8 @@ class Planner:
             if first or found != outlook:  # the first time always: it clears the trouble of an earlier planner
                 outlook = found
                 say(outlook)
+            if wait == 0.0 and not first:  # the first round also imports what a fit needs
+                self._seconds.append(time.monotonic() - begun)
             first = first and found.trouble is not None
 
     def _about(self) -> tuple[int, int, bool]:
@@ -99,10 +108,10 @@ class Planner:
         campaign = self.campaign
         state, now = campaign.refresh(), campaign.ledger.now()
         free = sum(row.free(now) for row in state.open.values())
-        held = (*state.open.values(), *state.again.values())
-        here = {row.holder for row in held if not row.free(now)}  # everybody who labels holds a row
-        wanted = READY * max(1, len(here))
-        planned = free < wanted and campaign.room(state) > 0 and campaign.plan(max(ROUND, wanted))
+        open = (*state.open.values(), *state.again.values())
+        held = Counter(row.holder for row in open if row.holder is not None and not row.free(now))
+        ready = rows_ready(self.wishes(), held, max(self._seconds, default=FIRST))
+        planned = free < ready and campaign.room(state) > 0 and campaign.plan(max(ROUND, ready))
         return campaign.close_due(), planned
 
     def spots(self) -> tuple[SpotShown, ...]:
@@ -133,7 +142,7 @@ class InProcess:
     """A planner in a process of its own, which is started again if it dies."""
 
     def __init__(self, dir: Path) -> None:
-        self.outlook = Outlook()
+        self.outlook, self.demand = Outlook(), Demand()
         self._dir = dir
         self._stop = Event()
         self._thread = Thread(target=self._watch, name="unskew-planner", daemon=True)
@@ -168,13 +177,21 @@ class InProcess:
             with suppress(EOFError, OSError):
                 while not self._stop.is_set():
                     if here.poll(EVERY):
-                        self._say(here.recv())
+                        self._heard(here)
         child.join(PATIENCE)  # it notices that the other end of the pipe is closed
         for end in (child.terminate, child.kill):
             if child.exitcode is None:
                 end()
                 child.join(2)
         return child.exitcode
+
+    def _heard(self, pipe: Connection) -> None:
+        """Take in an outlook, or answer the question who asks for rows."""
+        outlook: Outlook | None = pipe.recv()
+        if outlook is None:
+            pipe.send(self.demand.lately())
+        else:
+            self._say(outlook)
 
     def _say(self, outlook: Outlook) -> None:
         self.outlook = outlook
@@ -186,9 +203,16 @@ class InProcess:
 def _child(dir: Path, pipe: Connection) -> None:
     """The planner's process. It ends when the page closes its end of the pipe, or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both processes; the page decides when to stop
-    with suppress(BrokenPipeError):
+
+    def wishes() -> dict[str, Wish]:
+        # It asks, instead of being told: what nobody reads would fill the pipe during a long fit.
+        pipe.send(None)
+        asked: dict[str, Wish] = pipe.recv()
+        return asked
+
+    with suppress(EOFError, ConnectionError):
         try:
             with Campaign.open(dir) as campaign:
-                Planner(campaign).run(pipe.poll, pipe.send)
+                Planner(campaign, wishes).run(pipe.poll, pipe.send)
         except UnskewError as error:  # the ledger cannot be opened: report it, and be started again
             pipe.send(Outlook(str(error)))

@@ -142,6 +142,16 @@ def test_what_was_saved_can_be_put_back_and_the_same_process_goes_on(path, tmp_p
     assert told(path) == ["1", "2", "3", "4"]
 
 
+def test_a_ledger_that_was_only_looked_at_is_not_saved(path):
+    """Such as another campaign's, which is there while somebody comes to this one."""
+    with Ledger(path, create=False) as ledger:
+        ledger.campaigns()
+        path.unlink()
+        with pytest.raises(LedgerReplaced, match="Nothing more is taken. Restore it from a copy."):
+            ledger.check_place()
+    assert not list(path.parent.glob("*rescued*"))
+
+
 def test_a_file_that_comes_back_is_used_again(path):
     with Ledger(path, create=False) as ledger:
         tell(ledger, "2")

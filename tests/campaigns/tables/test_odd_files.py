@@ -209,7 +209,7 @@ def test_a_gzip_file_that_grows_out_of_proportion(
         return block
 
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(byte * 20_000_000))
-    monkeypatch.setattr(csv_text, "SMALL", 1_000_000)
+    monkeypatch.setattr("unskew.reading.SMALL", 1_000_000)
     monkeypatch.setattr(csv_text, "BLOCK", 1_000_000)
     monkeypatch.setattr(gzip.GzipFile, "read", read)
     with pytest.raises(InputError, match=told):

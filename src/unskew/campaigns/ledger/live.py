@@ -78,6 +78,7 @@ class Live:
                     hash = next((one.hash for one in events if one.number == head.number), hash)
             if first:
                 self._head.check(head, self.last, hash)
+                self._ledger.checked()
         except BaseException:  # some of them may have been applied
             self._forget()
             raise

@@ -43,6 +43,8 @@ class Place:
         self._keeper: sqlite3.Connection | None = None
         self._parents: sqlite3.Connection | None = None
         self._saved: tuple[Last, Path] | None = None
+        self.worth_saving = False
+        """Whether the file was checked in full, or written to. Others may have been opened by mistake."""
         self._lock = Lock()
 
     @property
@@ -153,7 +155,7 @@ class Place:
     def _rescue(self) -> Path | str:
         """A file that holds everything, or why there is none."""
         keeper, last = self._keeper, self._last()
-        if keeper is None or last is None:
+        if keeper is None or last is None or not self.worth_saving:
             return "Restore it from a copy."
         if self._saved is not None and self._saved[0] == last and _holds(self._saved[1], last):
             return self._saved[1]

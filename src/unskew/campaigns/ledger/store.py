@@ -281,6 +281,11 @@ class Ledger:
         if self.read_only:
             raise StoreError(f"you may only read the ledger {self._shown}. Copy the folder, or ask its owner for more.")
 
+    def checked(self) -> None:
+        """What is in the ledger was found to be whole, so that it is saved if its file is deleted or replaced."""
+        if self._place is not None:
+            self._place.worth_saving = True
+
     def check_place(self) -> None:
         """Refuse to go on if the ledger's file was deleted or replaced since it was opened."""
         place = self._place
@@ -347,6 +352,7 @@ class Ledger:
             raise
         if writing:
             if place is not None:
+                place.worth_saving = True
                 place.check()
             self.wrote = True
 
@@ -364,6 +370,7 @@ class Ledger:
                     except BaseException:
                         other.close()
                         raise
+                    other.checked()
                     before, self._engine = self._engine, other._engine
                     self._place = other._place
                     before.dispose()

@@ -19,7 +19,7 @@ from unskew.campaigns.tables.labels import canonical, check_classes
 from unskew.campaigns.tables.parquet import read_parquet
 from unskew.csv_text import MOST_COLUMNS, content, line_of, read_csv, separator_in, too_wide
 from unskew.data import LEAST_PROPENSITY
-from unskew.errors import InputError, unknown
+from unskew.errors import InputError, exact, unknown
 from unskew.labels import MOST_CLASSES
 from unskew.pools.ids import bare
 from unskew.reading import regular_file
@@ -372,7 +372,7 @@ def check_propensity(q0: pl.Series, first: int = 0) -> None:
         )
     wrong = ~q0.is_between(LEAST_PROPENSITY, 1).fill_null(False)
     for row in wrong.arg_true()[:1]:
-        told = "none" if q0[row] is None else f"{q0[row]:g}"
+        told = "none" if q0[row] is None else exact(q0[row])
         least = f", and at least {LEAST_PROPENSITY:g}" if 0 < (q0[row] or 0) < 1 else ""
         raise InputError(
             f"the propensity {q0.name!r} must be in (0, 1]{least} in every row, with or without a label; got {told} in "

@@ -16,7 +16,8 @@ from unskew.campaigns.tables import parquet_process
 from unskew.csv_text import MOST_COLUMNS, too_wide
 from unskew.errors import InputError
 from unskew.pools.formats import kind_of, named, scanned
-from unskew.reading import half_memory
+from unskew.reading import half_memory, most_text, regular_file, too_much_text
+from unskew.swelling import TOO_LARGE
 
 VALUE = 8
 """Bytes that a value takes in memory, or more if it is text."""
@@ -29,20 +30,25 @@ def read_parquet(path: Path) -> pl.DataFrame:
 
 
 def check_parquet(path: Path, rows: int = 0) -> None:
-    """Refuse a file that cannot be read. One that claims more values than half of the memory holds is not tried.
+    """Refuse a file that cannot be read, or holds text out of all proportion to its size.
+
+    One that claims more values than half of the memory holds is not tried.
 
     With `rows`, it is tried that many rows at a time, however many it has.
     """
-    most = half_memory()
+    most, size = half_memory(), regular_file(path).st_size
+    text = min(most, most_text(size))
     command = [sys.executable, "-P", parquet_process.__file__, str(path)]
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the same Polars as here
     try:
         done = subprocess.run(  # nosec B603  # this Python, and a file of ours
-            [*command, str(most), str(MOST_COLUMNS), str(most // VALUE), str(rows)],
+            [*command, str(most), str(MOST_COLUMNS), str(most // VALUE), str(text), str(rows)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=where, check=False,
         )  # fmt: skip
     except OSError as error:
         raise InputError(f"no process can be started to read {path}: {error.strerror}. Close others.") from None
+    if done.returncode == TOO_LARGE:
+        raise too_much_text(path, size, done.stdout.decode())
     if done.returncode >= 0 and done.returncode != parquet_process.REFUSED:  # it was read, or was not tried
         return
     told = done.stdout.decode(errors="replace") if done.returncode >= 0 else "a value is damaged"

@@ -1,0 +1,39 @@
+"""Small files that become gigabytes: a short form of a part of `make test-faults`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from faults.bombs import bombs, throw
+from unskew.campaigns.tables.files import read_table
+from unskew.reading import too_much_text
+from unskew.swelling import SPARE, TOO_LARGE
+
+
+def quiet(_: int) -> None:
+    """No progress is shown."""
+
+
+@pytest.mark.parametrize("kind", bombs())
+def test_a_file_that_becomes_very_much_is_refused_with_little_memory(kind: str, tmp_path: Path) -> None:
+    thrown = throw(tmp_path, kinds=[kind], every_command=kind == "a dictionary of one text", tick=quiet)
+    assert not thrown.faults, "\n".join(thrown.faults)
+    assert thrown.verdicts[kind]["refused"] > 0 and thrown.memory > 0
+
+
+def test_a_process_that_takes_far_too_much_memory_ends_itself() -> None:
+    program = "import time; from unskew.swelling import watch; watch(0, 0); held = b'x' * 10**9; time.sleep(60)"
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=False)
+    assert done.returncode == TOO_LARGE and json.loads(done.stdout)["bytes"] > SPARE
+    assert "takes more than" in str(too_much_text("b.parquet", 7_800, done.stdout.decode()))
+
+
+def test_an_honest_table_of_long_texts_is_read(tmp_path: Path) -> None:
+    texts = pa.array([f"{k:08d}" + "lorem ipsum " * 41 for k in range(200_000)])
+    parquet.write_table(pa.table({"note": texts}), tmp_path / "notes.parquet", compression="zstd")
+    assert read_table(tmp_path / "notes.parquet")["note"].str.len_bytes().sum() == 200_000 * 500

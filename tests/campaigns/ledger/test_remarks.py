@@ -24,6 +24,7 @@ from unskew.campaigns.ledger.events import decode
 from unskew.campaigns.ledger.snapshot import as_record, from_record
 from unskew.web.access import SignedIn
 from unskew.web.conduct_models import Wanted
+from unskew.web.demand import Demand
 from unskew.web.desk import Desk
 from unskew.web.models import Answer
 from unskew.web.office import Office
@@ -35,7 +36,7 @@ class Idle:
 seen = {"schema": Answer.model_json_schema()["properties"]["seconds"]}
 with make(write_tables(Path()), Path("bank")) as campaign:
     first, second, third = campaign.ask(3, by="ann")
-    desk = Desk(campaign)
+    desk = Desk(campaign, Demand())
     answers = [Answer(id=first.id, label=truth(first), seconds=2.5), Answer(id=second.id, label=None, seconds=7)]
     desk.tell("ann", [*answers, Answer(id=third.id, label=truth(third))], 1)
     said = [each.event for each in campaign.ledger.events(campaign.id) if each.kind in ("answered", "skipped")]

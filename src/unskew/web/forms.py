@@ -140,13 +140,20 @@ def _checked(option: Option, page: Page | None) -> Any:
 
 def _json(option: Option) -> Any:
     """The type of a value in JSON."""
-    if option.choices:
-        return Literal[option.choices]
-    kind = plain(option.type)
+    return Literal[option.choices] if option.choices else _plain_json(plain(option.type))
+
+
+def _plain_json(kind: Any) -> Any:
+    """The type of JSON that stands for one of Python: a list for every kind of sequence."""
     made, within = get_origin(kind), get_args(kind)
     if made is Mapping:
         return GenericAlias(dict, within)
-    return GenericAlias(list, within) if made is Sequence else kind
+    if made is Sequence or (made is tuple and within[-1] is ...):
+        return GenericAlias(list, (_plain_json(within[0]),))
+    if made is tuple:
+        some: Any = GenericAlias(list, within[:1])
+        return Annotated[some, Field(min_length=len(within), max_length=len(within))]
+    return kind
 
 
 def _usual(option: Option) -> Any:

@@ -367,6 +367,10 @@ def test_comments_have_limits_by_person_and_by_row(loans: Campaign) -> None:
         loans.comment(one, "x", by=f"person {k // COMMENTS_OF_ONE}")
     with pytest.raises(InputError, match=f"has {COMMENTS_OF_ALL} comments already"):
         loans.comment(one, "x", by="eve")
+    loans.pause("ada")  # bob gets her row
+    assert loans.ask(1, by="bob")[0].id == one
+    assert loans.comment(one, "x", by="bob", own=True).by == "bob", "or it would tell what others wrote"
+    loans.resume("ada")
     loans.answer(one, "yes", by="ada")
     assert loans.correct(one, "no", by="grace", reason="she called").label == "no", "no correction waits for a comment"
     with pytest.raises(InputError, match="comments already"):

@@ -5,8 +5,12 @@ reStructuredText's `::` before a formula. The site reads Markdown, in which `>>>
 quote, and a tag in a doctest's output is a tag of the page. This extension of griffe, which collects the docstrings for
 mkdocstrings, rewrites both as fences before anything else reads them. It also keeps the star of h*, the paper's best
 classifier, from being read as the begin of emphasis.
+
+A function that takes described options as `**options` is shown with each of them, as in `help`.
 """
 
+import inspect
+import pkgutil
 import re
 from typing import Any
 
@@ -87,8 +91,27 @@ class Fences(griffe.Extension):
         self._visit(pkg)
 
     def _visit(self, found: griffe.Object) -> None:
+        text = found.docstring.value if found.docstring is not None else ""
+        if isinstance(found, griffe.Function) and "**options" in text:
+            _with_options(found)
         if found.docstring is not None:
             found.docstring.value = fenced(found.docstring.value)
         for member in found.members.values():
             if not member.is_alias:
                 self._visit(member)
+
+
+def _with_options(function: griffe.Function) -> None:
+    """Signature and docstring as they are once the package is imported."""
+    imported = pkgutil.resolve_name(function.canonical_path)
+    assert function.docstring is not None
+    function.docstring.value = inspect.getdoc(imported) or ""
+    function.parameters = griffe.Parameters(*map(_parameter, inspect.signature(imported).parameters.values()))
+
+
+def _parameter(taken: inspect.Parameter) -> griffe.Parameter:
+    kind = griffe.ParameterKind[taken.kind.name.lower()]
+    default = None if taken.default is taken.empty else repr(taken.default)
+    written = isinstance(taken.annotation, str)
+    annotation = taken.annotation if written else inspect.formatannotation(taken.annotation)
+    return griffe.Parameter(taken.name, kind=kind, annotation=annotation, default=default)

@@ -54,7 +54,7 @@ def test_a_budget_grows_and_shrinks(loans: Campaign) -> None:
     loans.skip(loans.ask(1, by="ada")[0].id, by="ada")
     loans.arrange(budget=54)
     assert loans.status().budget == 54 and loans.status().left == 0
-    with pytest.raises(InputError, match="whole number of labels; got 1.5"):
+    with pytest.raises(InputError, match="budget must be a whole number; got 1.5. Pass one, such as 500."):
         loans.arrange(budget=1.5)
 
 

@@ -135,7 +135,7 @@ TABLE = [
     (seen_by_two, "grace", "yes", {}, REPEATED),
     (settled, "ada", "yes", {}, "row '1' is 'yes' here, but grace said 'no'"),
     (settled, "ada", "yes", {"only_given": True}, REPEATED),
-    (settled, "ada", "no", {"only_given": True}, "was settled meanwhile"),
+    (settled, "ada", "no", {"only_given": True}, "already has your other answer, 'yes'"),
     (settled, "eve", "yes", {"only_given": True}, "was answered meanwhile"),
 ]  # fmt: skip
 
@@ -237,7 +237,7 @@ def test_the_last_answer_is_taken_back_and_no_other() -> None:
 def test_why_an_answer_cannot_be_taken_back() -> None:
     with pytest.raises(InputError, match="'1' was skipped and its place in the budget is taken"):
         to_undo(skipped_and_replaced().state, "ada", None)
-    with pytest.raises(InputError, match="somebody else has seen row '1' since you did"):
+    with pytest.raises(InputError, match="your answer to row '1' can no longer be taken back"):
         to_undo(seen_by_two().state, "ada", None)
     row = to_undo(seen_by_two().state, "bob", None)
     assert row is not None and row.id == "1"

@@ -2,25 +2,27 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from unskew.campaigns.conduct import Conduct, check_changes
 from unskew.campaigns.folder import Folder
-from unskew.campaigns.ledger.events import Undone
+from unskew.campaigns.ledger.events import Event, Said, Undone
 from unskew.campaigns.ledger.live import Transaction
 from unskew.campaigns.ledger.people import checked_name
+from unskew.campaigns.ledger.remarks import Remarks, remarks_in
 from unskew.campaigns.ledger.settings import Settings
 from unskew.campaigns.ledger.state import Row
 from unskew.campaigns.ledger.status import as_html
 from unskew.campaigns.ledger.store import Ledger, ledger_of, utc_now
+from unskew.campaigns.options import complete, taking
 from unskew.campaigns.rounds import Fit, Rounds
+from unskew.campaigns.start_options import START, Start
 from unskew.campaigns.telling import Label, Line, Told, Unread, id_text, judge, label_text, lines_of, to_undo
 from unskew.campaigns.verifying import Verified, Watch, verify
 from unskew.errors import LedgerReplaced
-from unskew.estimation.aims import Aim
-from unskew.estimation.costs import EQUAL, Costs
 
 if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that fits models, which is slow to import
     import polars as pl
@@ -68,34 +70,15 @@ class Campaign(Conduct):
         self._rounds = Rounds(folder, ledger, self._live)
 
     @classmethod
+    @taking(START)
     def create(
         cls,
         dir: Path | str,
         *,
-        log: "Path | str | pl.DataFrame | Any",
-        pool: "Path | str | pl.DataFrame | Any",
-        label: str,
-        propensity: str | None = None,
-        id: str | None = None,
-        policy: str | None = None,
-        pool_labels: str = "known",
-        same_ids: str = "refuse",
-        budget: int = 500,
-        method: str = "Unskew",
-        model: Any = None,
-        drawn: float = 0.5,
-        costs: Costs = EQUAL,
-        recall: float | None = None,
-        store: str | None = None,
-        classes: Sequence[str] | None = None,
-        lease: timedelta = timedelta(minutes=30),
-        seed: int = 0,
-        look: int = 0,
-        hash: bool = False,
-        types: Mapping[str, str] | None = None,
         now: Callable[[], datetime] = utc_now,
         progress: "Progress | None" = None,
         costing: "Callable[[Cost], None] | None" = None,
+        **options: Unpack[Start],
     ) -> Self:
         """Begin a campaign in a new folder, from a log and a pool.
 
@@ -103,49 +86,15 @@ class Campaign(Conduct):
         ----------
         dir : path
             A folder that holds no campaign yet.
-        log, pool : path or frame
-            CSV, Parquet or Arrow files, folders or globs of such files of one kind, or Polars or pandas frames. The
-            files of a pool stay where they are if they are several, or one with more than 200,000 rows. All others are
-            copied into `dir`. Of a log of more rows, some are kept (`tables.log_files`). Several logs are a list.
-        label, propensity, id : str
-            Columns. `label` and `propensity` are in the log; without `propensity`, they are estimated. `id` is in the
-            pool, and so may propensities be: the log's decision, had the row been in the log. They are used in weights.
-        policy, pool_labels, same_ids : str
-            The log's column of who decided, for propensities within each; what becomes of labels in the pool, and of
-            ids in both tables (`tables.pool_labels`).
-        budget, drawn : int, float
-            The number of labels that may be bought, and the share of them drawn at random, on which estimates rest.
-        method : str
-            A method that works on a pool: a name in `unskew.methods.registry`, or your own as ``module:Class``.
-        model : classifier, str or dict, optional
-            Learn with this classifier instead of the method's own: one that scikit-learn can clone, whose `fit` takes
-            `sample_weight`, or ``"module:Class"``, or ``{"class": "module:Class", "parameters": {...}}``.
-        costs, recall : Costs, float
-            What a missed positive and a false alarm cost; they decide who is flagged, asked for and reported. Or the
-            share of all positives to find instead: the threshold then follows the model.
-        store : str, optional
-            ``postgresql://user@host/database``; the password may be in ~/.pgpass. By default, a file in `dir`.
-        classes : sequence of str, optional
-            (negative, positive) or more, if the log does not show every one or they are to be in another order.
-        lease : timedelta
-            For how long a row is kept for the person who asked for it.
-        look, seed, hash : int, bool
-            Each round considers only `look` rows, drawn at random; 0 looks at all. `seed` seeds everything random. With
-            `hash`, the SHA-256 of every file of a pool that stays where it is will be kept, for `check_hashes`.
-        types : mapping, optional
-            What columns hold where they look like something else: ``{"zip": "category", "size": "ordinal:S,M,L"}``.
+        **options
         now, progress, costing : callable
             The clock; what is told how many rows are read, or copies of `model` fitted, and of how many; and what is
             told what each ask costs with this `model`, before the first fits.
         """
         from unskew.campaigns.creating import create  # scikit-learn takes seconds to import
 
-        create(
-            Folder(dir), log=log, pool=pool, label=label, propensity=propensity, id=id, budget=budget, method=method,
-            model=model, drawn=drawn, aim=Aim(costs, recall), store=store, lease=lease, seed=seed, look=look, hash=hash,
-            classes=None if classes is None else list(classes), types=types, policy=policy, pool_labels=pool_labels,
-            same_ids=same_ids, progress=progress, costing=costing,
-        )  # fmt: skip
+        checked = cast(Start, complete(START, options))
+        create(Folder(dir), checked, progress=progress, costing=costing)
         return cls.open(dir, now=now)
 
     @classmethod
@@ -274,19 +223,35 @@ class Campaign(Conduct):
         return self.tell_lines(lines_of(answers), by=by, force_correct=force_correct)
 
     def tell_lines(
-        self, lines: Sequence[Line | Unread], *, by: str, force_correct: bool = False, only_given: bool = False
+        self,
+        lines: Sequence[Line | Unread],
+        *,
+        by: str,
+        force_correct: bool = False,
+        only_given: bool = False,
+        remarks: Mapping[str, Remarks] | None = None,
     ) -> Told:
         """Like `tell`, for lines (number, id, label) of a file. A line that could not be read is a problem as well.
 
-        With `only_given`, `by` may answer only rows that were handed to `by`, now or earlier.
+        With `only_given`, `by` may answer only rows that were handed to `by`, now or earlier. `remarks` are recorded
+        with the answers, by row id (`ledger.remarks`).
         """
         with self._live.writing() as write:
-            return self._take_in(write, lines, by, force_correct=force_correct, only_given=only_given)
+            return self._take_in(write, lines, by, remarks, force_correct=force_correct, only_given=only_given)
 
-    def exchange(self, lines: Sequence[Line], n: int, *, by: str, fit: Fit = list) -> tuple[Told, list[Row]]:
+    def exchange(
+        self,
+        lines: Sequence[Line],
+        n: int,
+        *,
+        by: str,
+        fit: Fit = list,
+        remarks: Mapping[str, Remarks] | None = None,
+    ) -> tuple[Told, list[Row]]:
         """`tell_lines` with `only_given`, then `hand_out`, in one transaction: answers in, the next rows out."""
         with self._live.writing() as write:
-            return self._take_in(write, lines, by, only_given=True), self._rounds.give(write, n, by, fit)[0]
+            taken = self._take_in(write, lines, by, remarks, only_given=True)
+            return taken, self._rounds.give(write, n, by, fit)[0]
 
     def answer(self, id: str, label: Label, *, by: str) -> Told:
         """Take in one answer."""
@@ -315,11 +280,18 @@ class Campaign(Conduct):
                 row = state.asked_of(by, row.id)
             return row
 
-    def _take_in(self, write: Transaction, lines: Sequence[Line | Unread], by: str, **how: bool) -> Told:
+    def _take_in(
+        self,
+        write: Transaction,
+        lines: Sequence[Line | Unread],
+        by: str,
+        remarks: Mapping[str, Remarks] | None,
+        **how: bool,
+    ) -> Told:
         checked_name(by)
         now = self.ledger.now()
         events, told = judge(write.state, lines, self.settings.classes, actor=by, now=now, **how)
-        write.append(*events, by=by)
+        write.append(*(_with_remarks(event, remarks or {}) for event in events), by=by)
         return told
 
     # Learning
@@ -407,3 +379,10 @@ class Campaign(Conduct):
 
     def _repr_html_(self) -> str:
         return as_html(self.name, self.status())
+
+
+def _with_remarks(event: Event, remarks: Mapping[str, Remarks]) -> Event:
+    """The event of an answer, with what is to be recorded beside it."""
+    if isinstance(event, Said) and event.id in remarks:
+        return replace(event, remarks=remarks_in(remarks[event.id]))
+    return event

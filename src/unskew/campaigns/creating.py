@@ -1,10 +1,8 @@
 """A new campaign from two tables: everything is checked first, then written. `campaign.json` is written last."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import timedelta
-from numbers import Integral
 from typing import Any
 from uuid import uuid4
 
@@ -19,9 +17,10 @@ from unskew.campaigns.learning.recipes import consented, recorded
 from unskew.campaigns.ledger.chain import Head
 from unskew.campaigns.ledger.engines import holds_password, place, server
 from unskew.campaigns.ledger.events import Started
-from unskew.campaigns.ledger.settings import Settings
+from unskew.campaigns.ledger.settings import Settings, recorded_options
 from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.ledger.store import Ledger
+from unskew.campaigns.start_options import Start
 from unskew.campaigns.tables.encoding import MOST_LEVELS, schema_of
 from unskew.campaigns.tables.files import feature_columns, kinds
 from unskew.campaigns.tables.frames import put_frame
@@ -30,11 +29,8 @@ from unskew.campaigns.tables.sources import gather
 from unskew.errors import InputError
 from unskew.estimation.aims import Aim
 from unskew.methods.registry import POOL_METHODS, REGISTRY, is_registered, method_named
-from unskew.methods.rounds import checked_look, checked_share
 from unskew.pools.hashes import with_hashes
 from unskew.pools.scanning import Progress
-
-LONGEST_LEASE = timedelta(days=365)
 
 PREDICTED = ("prediction", "probability")
 """The columns that `predict` writes after the id."""
@@ -42,49 +38,27 @@ PREDICTED = ("prediction", "probability")
 
 def create(
     folder: Folder,
+    options: Start,
     *,
-    log: Any,
-    pool: Any,
-    label: str,
-    propensity: str | None,
-    id: str | None,
-    budget: int,
-    method: str,
-    model: Any,
-    drawn: float,
-    aim: Aim,
-    store: str | None,
-    classes: list[str] | None,
-    lease: timedelta,
-    seed: int,
-    look: int,
-    hash: bool = False,
-    types: Mapping[str, str] | None = None,
-    policy: str | None = None,
-    pool_labels: str = "known",
-    same_ids: str = "refuse",
     progress: Progress | None = None,
     costing: Callable[[Cost], None] | None = None,
 ) -> None:
-    """Make the folder a campaign, or leave everything as it was. After a kill at any point, the same call works."""
+    """Make the folder a campaign, or leave everything as it was. After a kill at any point, the same call works.
+
+    `options` has a value for every option that `campaigns.start_options` describes.
+    """
     folder.check_free()
-    named = _checked_method(method)
+    label, propensity, id, store = options["label"], options["propensity"], options["id"], options["store"]
+    named = _checked_method(options["method"])
     agree(named)
-    own = {} if model is None else _checked_model(named, model)
-    budget, seed = _whole("budget", budget, "500"), _whole("seed", seed, "0")
-    if budget < 1:
-        raise InputError(f"budget must be at least 1 label; got {budget}. Set it to the number you can pay for.")
-    checked_share(drawn)
-    if not timedelta(seconds=1) <= lease <= LONGEST_LEASE:
-        raise InputError(f"lease must be from a second to a year; got {lease}. A good first value is half an hour.")
-    look = checked_look(_whole("look", look, "50000"))
-    if seed < 0:
-        raise InputError(f"seed must be at least 0; got {seed}. Choose another.")
+    own = {} if options["model"] is None else _checked_model(named, options["model"])
+    aim = Aim(options["costs"], options["recall"])
+    classes = None if options["classes"] is None else list(options["classes"])
     if id in PREDICTED:
         raise InputError(f"ids may not be in a column {id!r}: predictions have one of that name. Rename it.")
     tables = gather(
-        log, pool, label, propensity, id, policy=policy, classes=classes, pool_labels=pool_labels, same_ids=same_ids,
-        types=types, progress=progress,
+        options["log"], options["pool"], label, propensity, id, policy=options["policy"], classes=classes,
+        pool_labels=options["pool_labels"], same_ids=options["same_ids"], types=options["types"], progress=progress,
     )  # fmt: skip
     read, files, pool_frame = tables.log, tables.files, tables.pool
     log_frame = read.described
@@ -97,17 +71,17 @@ def create(
         if files is None:
             put_frame(folder.pool, pool_frame)
         else:
-            write_list(folder.pool_files, with_hashes(files, progress) if hash else files)
+            write_list(folder.pool_files, with_hashes(files, progress) if options["hash"] else files)
         settings = Settings(
             version=unskew.__version__,
             method=named,
-            budget=budget,
-            drawn=drawn,
+            budget=options["budget"],
+            drawn=options["drawn"],
             cost_false_positive=float(aim.costs.false_positive),
             cost_false_negative=float(aim.costs.false_negative),
             recall=aim.recall,
-            lease_seconds=lease.total_seconds(),
-            seed=seed,
+            lease_seconds=options["lease"].total_seconds(),
+            seed=options["seed"],
             label=label,
             propensity=propensity,
             id=id,
@@ -122,11 +96,12 @@ def create(
             pool_rows=pool_frame.height if files is None else sum(file.rows for file in files),
             pool_sha256=digest(folder.pool if files is None else folder.pool_files),
             levels=MOST_LEVELS,
-            look=look,
+            look=options["look"],
             model=own,
             policy=read.policy,
             pool_labelled=tables.known,
             sources=tables.sources,
+            options=recorded_options(options),
         )
         fitting = Fitting(folder, settings, progress)
         if costing is not None and (cost := fitting.cost()) is not None:
@@ -142,13 +117,6 @@ def create(
         if store is not None:
             agree_to_reach([place(store)], campaign)
         folder.finish(campaign, store, private=store is not None and holds_password(store))
-
-
-def _whole(name: str, value: Any, example: str) -> int:
-    """A whole number as Python's own, which the ledger can keep."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError(f"{name} must be a whole number; got {value!r}. Pass one, such as {example}.")
-    return int(value)
 
 
 def _checked_method(method: Any) -> str:

@@ -55,7 +55,7 @@ def audit(
     unskew audit granted.csv --label repaid --pool applicants.csv
     """
     from unskew.campaigns.audit.log_audit import audit_log
-    from unskew.campaigns.tables.given_types import parsed
+    from unskew.campaigns.start_options import parsed
 
     output = None if html is None else Output(html, COMMAND, page_of(COMMAND), overwrite, (".html", ".htm"))
     with engine(cluster), waiting("examining the log") as report:

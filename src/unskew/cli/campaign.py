@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unskew.campaigns.start_options import START
+from unskew.cli.options import declared
 from unskew.errors import InputError
 from unskew.methods.prospect import AHEAD
 
@@ -23,15 +25,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also replace files
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786, whose workers read the files.")
 ]
-Types = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--type",
-        metavar="COLUMN=TYPE",
-        help="What a column holds: number, category, ordinal, boolean, date, text, embedding or ignore. Repeatable. "
-        "An order is given as size=ordinal:small,medium,large.",
-    ),
-]
+Types = Annotated[list[str] | None, declared(START["types"])]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 

@@ -29,7 +29,7 @@ def columns(
 
     unskew columns --log log.csv --pool pool.csv --type zip=category
     """
-    from unskew.campaigns.tables.given_types import parsed
+    from unskew.campaigns.start_options import parsed
     from unskew.campaigns.tables.understanding import understood
 
     with waiting("reading the files") as report:

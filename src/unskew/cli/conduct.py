@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unskew.campaigns.ledger.arrangement import ARRANGED
+from unskew.campaigns.options import typed
 from unskew.cli.campaign import By, Dir, Json, command, count, login, next_step, print_json, say_next
-from unskew.errors import InputError
+from unskew.cli.options import OF_GUIDE, taking
 
 if TYPE_CHECKING:
     from unskew.campaigns import Campaign
@@ -67,31 +69,8 @@ def _end(dir: Path, by: str | None, as_json: bool, *, ended: bool) -> None:
     say_next(*step)
 
 
-def guide(
-    dir: Dir,
-    question: Annotated[str | None, typer.Option(help="What is asked of each row.")] = None,
-    guidelines: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="How to decide, as a Markdown file. An empty one removes them.")
-    ] = None,
-    explain: Annotated[
-        list[str] | None, typer.Option(metavar="CLASS=WORDS", help="A word of explanation for a class. Repeatable.")
-    ] = None,
-    show: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN[=NAME]", help="A column that people see, under this name. In order; repeatable."),
-    ] = None,
-    show_all: Annotated[
-        bool, typer.Option("--show-all", help="Show all columns again, under their own names.")
-    ] = False,
-    highlight: Annotated[
-        list[str] | None, typer.Option(metavar="WORD", help="A word to highlight in texts. Repeatable; '' for none.")
-    ] = None,
-    overlap: Annotated[
-        float | None, typer.Option(help="Share of the rows planned from now on that a second person sees too.")
-    ] = None,
-    by: By = None,
-    as_json: Json = False,
-) -> None:
+@taking(OF_GUIDE, optional=True)
+def guide(dir: Dir, by: By = None, as_json: Json = False, **chosen: Any) -> None:
     """What people read on the page: question, guidelines, columns.
 
     Without options, this shows it.
@@ -105,22 +84,10 @@ def guide(
     from unskew.campaigns import Campaign
 
     with Campaign.open(dir) as campaign:
-        changes: dict[str, Any] = {"question": question, "overlap": overlap}
-        if guidelines is not None:
-            changes["guidelines"] = guidelines_in(guidelines)
-        if explain is not None:
-            changes["explained"] = {
-                **campaign.arrangement.explained,
-                **dict(_pair(one, "--explain") for one in explain),
-            }
-        if show is not None or show_all:
-            if show is not None and show_all:
-                raise InputError("--show and --show-all contradict each other. Leave one of them out.")
-            changes["columns"] = [one.partition("=")[::2] for one in show or ()]
-        if highlight is not None:
-            changes["highlighted"] = highlight
-        wanted = {name: value for name, value in changes.items() if value is not None}
-        found = campaign.arrange(by=login(by), **wanted) if wanted else campaign.arrangement
+        changes = typed(ARRANGED, chosen)
+        if "explained" in changes:
+            changes["explained"] = {**campaign.arrangement.explained, **changes["explained"]}
+        found = campaign.arrange(by=login(by), **changes) if changes else campaign.arrangement
     if as_json:
         print_json(found.as_record())
         return
@@ -135,22 +102,6 @@ def guide(
     print(f"highlighted {', '.join(found.highlighted) or 'no words'}")
     print(f"two people  {100 * found.overlap:g} % of the rows")
     typer.echo(f"next: {command('serve', dir)}")
-
-
-def guidelines_in(path: Path) -> str:
-    """The text of a file of guidelines."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InputError(f"{path} cannot be read: {why}. Name a text file in Markdown.") from None
-
-
-def _pair(given: str, option: str) -> tuple[str, str]:
-    name, found, words = given.partition("=")
-    if not found:
-        raise InputError(f'{option} must be CLASS=WORDS; got {given!r}. Try {option} yes="all was paid".')
-    return name.strip(), words
 
 
 def arranged(campaign: "Campaign", changes: dict[str, Any], by: str) -> None:

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
-from unskew.web.models import Name, RowId, Shown, Strict, number
+from unskew.web.forms import changing, showing
+from unskew.web.models import Name, RowId, Shown, Strict
 
 PAGE = 50
 """The number of answers in one reply."""
@@ -18,8 +19,6 @@ def _with_zone(value: datetime) -> datetime:
 
 
 Time = Annotated[datetime, AfterValidator(_with_zone)]
-Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
-"""A column, and the name it is shown under."""
 
 
 class Wanted(Strict):
@@ -62,6 +61,7 @@ class AnswerShown(Said):
     settled: bool = Field(description="Whether somebody who knew all opinions decided; for annotators, never.")
     mine: bool = Field(description="Whether the reader may change it without being the administrator.")
     doubt: float | None = Field(description="The chance that the label is wrong, as far as the model can say.")
+    remarks: dict[str, Any] = Field(description="What was recorded with the answer, by its name in words.")
     comments: list[CommentShown]
 
 
@@ -121,33 +121,19 @@ class Person(Strict):
     name: Name
 
 
+@changing()
 class Changes(Strict):
     """What to change about a campaign. What is left out stays as it is."""
 
-    budget: Annotated[int, Field(ge=1, le=10**9), BeforeValidator(number)] | None = None
-    ended: bool | None = Field(default=None, strict=True)
-    overlap: float | None = Field(default=None, ge=0.0, le=1.0, strict=True)
-    question: str | None = Field(default=None, max_length=500)
-    guidelines: str | None = Field(default=None, max_length=50_000)
-    explained: dict[str, str] | None = None
-    columns: list[Pair] | None = None
-    highlighted: list[str] | None = None
 
-
+@showing()
 class Arranged(BaseModel):
     """What may change about a campaign, as it is now."""
 
     budget: int
     spent: int
-    ended: bool
-    overlap: float
-    question: str
-    guidelines: str
     rendered: str = Field(description="The guidelines as HTML.")
-    explained: dict[str, str]
-    columns: list[Pair] = Field(description="Those that are shown, with the names they are shown under.")
     all_columns: dict[str, str] = Field(description="All that could be shown, with the names they have by themselves.")
-    highlighted: list[str]
 
 
 class AdminLink(BaseModel):

@@ -1,9 +1,11 @@
 """What annotators do. Each request is one short transaction and never fits a model."""
 
+from functools import partial
 from typing import Any
 
 from unskew.campaigns import Campaign, Row, State
 from unskew.campaigns.ledger.people import ended
+from unskew.campaigns.ledger.remarks import REMARKS, remarks_in
 from unskew.web import show
 from unskew.web.demand import Demand
 from unskew.web.models import Answer, Hand, Left, RowShown, Shown, Supply, Taken
@@ -34,12 +36,14 @@ class Desk:
     def tell(self, by: str, answers: list[Answer], n: int) -> Taken:
         """Take in answers, all or none, and hand out the next rows."""
         lines = [(k, one.id, one.label) for k, one in enumerate(answers, 1)]
+        remarks = {one.id: remarks_in(one.model_dump()) for one in answers} if REMARKS else None
         shown: list[RowShown] = []
         if n:
             columns = self.columns()
-            told, _ = self.campaign.exchange(lines, n, by=by, fit=lambda rows: _fit(rows, columns, shown))
+            fit = partial(_fit, columns=columns, shown=shown)
+            told, _ = self.campaign.exchange(lines, n, by=by, fit=fit, remarks=remarks)
         else:
-            told = self.campaign.tell_lines(lines, by=by, only_given=True)
+            told = self.campaign.tell_lines(lines, by=by, only_given=True, remarks=remarks)
         self.demand.answered(by, told.answered + told.skipped)
         hand = self._hand(by, n, shown) if n else None
         return Taken(answered=told.answered, skipped=told.skipped, repeated=told.repeated, work=hand)

@@ -10,8 +10,9 @@ from typing import Any
 
 from unskew.campaigns import Campaign
 from unskew.campaigns.folder import Folder
+from unskew.campaigns.options import filled_in
+from unskew.campaigns.start_options import START
 from unskew.errors import UnskewError
-from unskew.estimation.costs import Costs
 from unskew.web.jobs import Report
 from unskew.web.wording import on_page
 
@@ -48,9 +49,8 @@ def begin(
     log: Any,
     pool: str,
     uploaded: bool,
-    columns: Mapping[str, Any],
-    aim: Mapping[str, Any],
-    shown: Mapping[str, Any],
+    given: Mapping[str, Any],
+    arrangement: Mapping[str, Any],
 ) -> str:
     """Make the campaign. Returns what went wrong after it was there, if something did."""
     from unskew.campaigns.tables.pool_files import files_that_stay
@@ -58,24 +58,18 @@ def begin(
     stay = uploaded and files_that_stay(pool) is not None
     try:
         source = _keep(pool, dir / POOL) if stay else pool
-        costs = Costs(aim["cost_false_positive"], aim["cost_false_negative"])
-        rest = {name: aim[name] for name in ("budget", "drawn", "recall")}
-        campaign = Campaign.create(dir, log=log, pool=source, **columns, **rest, costs=costs, progress=report)
+        options: Any = {**filled_in(START, given), "log": log, "pool": source}
+        campaign = Campaign.create(dir, progress=report, **options)
     except BaseException:
         if not Folder(dir).marker.exists():
             clear(dir)
         raise
     with campaign:
-        return _arrange(campaign, by, **shown)
-
-
-def _arrange(campaign: Campaign, by: str, *, question: str, guidelines: str, overlap: float) -> str:
-    """What people read, and how many rows two of them see. Returns why that was refused, if it was."""
-    try:
-        campaign.arrange(by=by, question=question, guidelines=guidelines, overlap=overlap)
-    except UnskewError as error:
-        return str(error)
-    return ""
+        try:
+            campaign.arrange(by=by, **arrangement)
+        except UnskewError as error:
+            return str(error)
+        return ""
 
 
 def _keep(pool: str, folder: Path) -> str:

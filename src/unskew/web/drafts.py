@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from starlette.concurrency import run_in_threadpool
 
+from unskew.campaigns.ledger.arrangement import ARRANGED
 from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN
 from unskew.campaigns.tables.files import BINARY, SEPARATORS
 from unskew.errors import InputError
@@ -33,6 +34,8 @@ OLD = 24 * 3600
 """Seconds after which files that a killed server left behind are removed."""
 MOST = 20
 """The most drafts at once."""
+ROLES = ("label", "id", "propensity", "policy")
+"""What a column may be for, if a model is not to learn from it as it is."""
 ENDINGS = (*SEPARATORS, *BINARY)
 WORDS = {
     "understand": "Reading the tables",
@@ -70,7 +73,7 @@ class Draft:
     files: dict[Role, list[Upload]] = field(default_factory=lambda: {"log": [], "pool": []})
     log_paths: list[str] = field(default_factory=list)
     pool_path: str = ""
-    choices: Choices = field(default_factory=lambda: Choices(guess=True))
+    choices: dict[str, Any] = field(default_factory=lambda: Choices(guess=True).model_dump())
     columns: dict[str, Any] | None = None
     audit: str | None = None
     job: Job | None = None
@@ -141,7 +144,7 @@ class Draft:
 
     def _forget(self) -> None:
         """Other tables: what was understood no longer holds."""
-        self.choices, self.columns, self.audit = Choices(guess=True), None, None
+        self.choices, self.columns, self.audit = Choices(guess=True).model_dump(), None, None
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -164,17 +167,8 @@ class Draft:
 
     def _columns(self) -> dict[str, Any]:
         """What was chosen, as `Campaign.create` takes it."""
-        chosen = self.choices
-        return {
-            "label": chosen.label,
-            "id": chosen.id,
-            "propensity": chosen.propensity,
-            "policy": chosen.policy,
-            "classes": chosen.classes or None,
-            "types": chosen.types,
-            "pool_labels": chosen.pool_labels,
-            "same_ids": chosen.same_ids,
-        }
+        chosen = {name: value for name, value in self.choices.items() if name != "guess"}
+        return {**chosen, "classes": chosen["classes"] or None}
 
     def _known(self) -> dict[str, Any]:
         """How the columns are understood; a refusal if that is not known or they cannot be used."""
@@ -188,20 +182,21 @@ class Draft:
         """Begin to read the tables with these choices."""
         self.check_idle()
         log, pool = self.tables()
-        special = {choices.label, choices.id, choices.propensity, choices.policy}
-        types = {name: kind for name, kind in choices.types.items() if name not in special}
-        self.choices = choices.model_copy(update={"types": types})
+        chosen = choices.model_dump()
+        special = {chosen[role] for role in ROLES}
+        types = {name: kind for name, kind in chosen["types"].items() if name not in special}
+        self.choices = {**chosen, "types": types}
 
         def then(found: dict[str, Any]) -> None:
             for each in (found, *found["columns"]):
                 each["problem"] = on_page(each["problem"], self.renamed)
             for column in found["columns"]:
                 column["left_out"] = on_page(column["left_out"], self.renamed)
-            roles = {role: found[role] for role in ("label", "id", "propensity", "policy")}
+            roles = {role: found[role] for role in ROLES}
             self.columns, self.audit = found, None
-            self.choices = self.choices.model_copy(update={**roles, "guess": False})
+            self.choices = {**self.choices, **roles, "guess": False}
 
-        self._run("understand", draft_work.understand, (log, pool, {**self._columns(), "guess": choices.guess}), then)
+        self._run("understand", draft_work.understand, (log, pool, {**self._columns(), "guess": chosen["guess"]}), then)
 
     def examine(self) -> None:
         """Begin the audit of the log."""
@@ -225,15 +220,15 @@ class Draft:
         self.check_idle()
         (log, pool), _ = self.tables(), self._known()
         self.rename(self.name)  # somebody may have taken the name meanwhile
-        said = how.model_dump()
-        shown = {name: said.pop(name) for name in ("question", "guidelines", "overlap")}
+        given = {**self._columns(), **how.model_dump()}
+        arrangement = {name: given.pop(name) for name in ARRANGED if name in given}
 
         def then(note: str) -> None:
             self.begun, self.note = True, note
             self.clear()
 
         uploaded = bool(self.files["pool"])
-        self._run("begin", draft_work.begin, (self.dir, by, log, pool, uploaded, self._columns(), said, shown), then)
+        self._run("begin", draft_work.begin, (self.dir, by, log, pool, uploaded, given, arrangement), then)
 
     def _run(self, what: str, work: Callable[..., Any], args: tuple[Any, ...], then: Callable[[Any], None]) -> None:
         try:
@@ -264,7 +259,7 @@ class Draft:
             pool=files["pool"],
             log_paths=self.log_paths,
             pool_path=self.pool_path,
-            choices=self.choices,
+            choices=Choices(**self.choices),
             columns=self.columns,
             audited=self.audit is not None,
             job=self._job_shown(),

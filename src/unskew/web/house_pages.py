@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from unskew.campaigns.tables.given_types import KINDS
+from unskew.campaigns.start_options import KINDS
 from unskew.estimation.sentences import amount
 from unskew.web.access import Access, SignedIn
 from unskew.web.drafts import ENDINGS, Drafts

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE, checked_name
 from unskew.campaigns.tables.id_lengths import LONGEST_ID
+from unskew.web.forms import remarking
 
 Supply = Literal["rows", "choosing", "others", "done", "ended", "paused", "skips"]
 Name = Annotated[
@@ -124,6 +125,7 @@ class Hand(BaseModel):
     last: str | None = Field(description="The id that an undo would take back.")
 
 
+@remarking()
 class Answer(Strict):
     """A label, written as one of the classes; null skips the row."""
 

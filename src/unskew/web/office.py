@@ -5,6 +5,7 @@ from typing import Any
 
 from unskew.campaigns import Row
 from unskew.campaigns.ledger.answers import Given
+from unskew.campaigns.ledger.remarks import REMARKS
 from unskew.campaigns.ledger.state import Comment
 from unskew.web import show
 from unskew.web.access import SignedIn
@@ -125,6 +126,7 @@ def _answer(given: Given, person: SignedIn, doubts: dict[str, float], columns: s
         settled=admin and row.settled,
         mine=said is not None and not row.settled,
         doubt=doubts.get(row.id) if admin and given.counts else None,
+        remarks={REMARKS[name].words: value for name, value in given.remarks.items()},
         comments=[_shown(comment) for comment in given.comments],
     )
 

@@ -16,6 +16,7 @@ from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE
 from unskew.campaigns.tables.labels import keys
 from unskew.web.access import OPEN, Access, SignedIn
 from unskew.web.desk import Desk
+from unskew.web.forms import form
 from unskew.web.markdown import rendered
 from unskew.web.paths import base
 from unskew.web.results import ENDINGS
@@ -38,6 +39,7 @@ PLAIN = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; im
 """What a page that brings its own style may do: nothing, no script runs."""
 
 templates = Environment(loader=PackageLoader("unskew.web"), autoescape=select_autoescape())
+templates.globals["form"] = form
 templates.filters["breakable"] = lambda name: escape(name).replace("_", Markup("_<wbr>"))  # lines may end there
 router = APIRouter(include_in_schema=False)
 

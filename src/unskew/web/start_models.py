@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from unskew.web.forms import asking
 from unskew.web.models import Point, Strict
 
 
@@ -47,31 +48,16 @@ class Paths(Strict):
     pool: str = Field(default="", max_length=4000)
 
 
+@asking("columns")
 class Choices(Strict):
     """What the columns are for. With `guess`, what is not named is guessed."""
 
     guess: bool = False
-    label: str | None = None
-    id: str | None = None
-    propensity: str | None = None
-    policy: str | None = Field(default=None, description="The log's column of who decided.")
-    types: dict[str, str] = Field(default={}, description="The type of columns that hold something else than it seems.")
-    classes: list[str] = Field(default=[], description="All classes, of two the negative one first. Empty: as found.")
-    pool_labels: Literal["known", "logged", "ignore"] = "known"
-    same_ids: Literal["refuse", "merge", "separate"] = "refuse"
 
 
+@asking("begin")
 class Beginning(Strict):
     """How much is labelled, what for, and what people read."""
-
-    budget: int = Field(default=500, ge=1, le=10**9)
-    drawn: float = Field(default=0.5, ge=0.0, le=1.0)
-    cost_false_negative: float = Field(default=1.0, gt=0.0, le=1e9)
-    cost_false_positive: float = Field(default=1.0, gt=0.0, le=1e9)
-    recall: float | None = Field(default=None, gt=0.0, lt=1.0)
-    question: str = Field(default="", max_length=500)
-    guidelines: str = Field(default="", max_length=50_000, description="As Markdown.")
-    overlap: float = Field(default=0.0, ge=0.0, le=1.0, description="The share of rows that a second person sees too.")
 
 
 class FileShown(BaseModel):

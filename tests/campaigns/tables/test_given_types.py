@@ -9,9 +9,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from unskew.campaigns.start_options import parsed
 from unskew.campaigns.tables.encoding import from_plain, plain_column, schema_of, to_plain
 from unskew.campaigns.tables.files import check_pool, read_table
-from unskew.campaigns.tables.given_types import as_given, checked, levels, parsed, settled
+from unskew.campaigns.tables.given_types import as_given, checked, levels, settled
 from unskew.campaigns.tables.log_files import read_log
 from unskew.errors import InputError
 

@@ -1,10 +1,11 @@
 """What people said, row by row: the history of a campaign that the page, the commands and scripts search."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from unskew.campaigns.ledger.remarks import Remarks
 from unskew.campaigns.ledger.state import Comment, Row, State
 from unskew.campaigns.ledger.work import said_of
 
@@ -18,6 +19,8 @@ class Given:
     label: str | None
     at: str
     comments: tuple[Comment, ...]
+    remarks: Remarks = field(default_factory=Remarks)
+    """What was recorded with it."""
 
     @property
     def counts(self) -> bool:
@@ -37,6 +40,7 @@ class Given:
             "conflict": self.row.conflict,
             "settled": self.row.settled,
             "comments": [one.as_dict() for one in self.comments],
+            **({"remarks": self.remarks} if self.remarks else {}),
         }
 
 
@@ -71,7 +75,7 @@ def own_answers(
     What others answered, wrote or settled changes neither the answers nor their number or order.
     """
     own = [
-        Given(state.rows[id], by, opinion.label, opinion.at, tuple(_comments(state, id, by)))
+        Given(state.rows[id], by, opinion.label, opinion.at, tuple(_comments(state, id, by)), opinion.remarks)
         for id, opinion in state.answers.get(by, {}).items()
     ]
     fitting = [given for given in own if _fits(given, label, since, until)]
@@ -92,7 +96,9 @@ def _comments(state: State, id: str, by: str) -> Iterator[Comment]:
 
 def _given(row: Row, state: State) -> Iterator[Given]:
     for by, label, at in said_of(row):
-        yield Given(row, by, label, at, tuple(state.comments.get(row.id, ())))
+        last = state.answers.get(by, {}).get(row.id)
+        remarks = Remarks() if last is None else last.remarks
+        yield Given(row, by, label, at, tuple(state.comments.get(row.id, ())), remarks)
 
 
 def _has(row: Row, state: State, words: list[str]) -> bool:

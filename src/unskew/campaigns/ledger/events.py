@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from unskew.campaigns.ledger.remarks import Remarks, remarks_in
 from unskew.errors import LedgerDamaged, StoreError
 from unskew.methods.prospect import Prospect
 
@@ -150,28 +151,42 @@ class Leased(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Event):
+class Said(Event):
+    """The actor said something of a row. `remarks` are recorded with it (`ledger.remarks`)."""
+
+    id: str
+    remarks: Remarks = field(default_factory=Remarks, kw_only=True, repr=False, hash=False)
+
+    def as_body(self) -> dict[str, Any]:
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "remarks"}
+        return {**own, **self.remarks}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        own = {each.name: body[each.name] for each in fields(cls) if each.name in body and each.name != "remarks"}
+        return cls(**own, remarks=remarks_in(body))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Said):
     """The actor gave a label."""
 
     kind = "answered"
-    id: str
     label: str
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped(Event):
+class Skipped(Said):
     """The actor could not or would not answer."""
 
     kind = "skipped"
-    id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Seconded(Event):
+class Seconded(Said):
     """The actor, who did not see what others said of the row, gave one more opinion of it, or passed (None)."""
 
     kind = "seconded"
-    id: str
     label: str | None
 
 

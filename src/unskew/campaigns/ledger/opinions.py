@@ -8,7 +8,9 @@ looked at it, and no row is left out of an estimate because people found it hard
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from unskew.campaigns.ledger.remarks import Remarks
 
 MOST = 3
 """The most labels that people are asked for one row. If all differ, the administrator settles it."""
@@ -21,6 +23,8 @@ class Opinion:
     by: str
     label: str | None
     at: str
+    remarks: Remarks = field(default_factory=Remarks, repr=False, hash=False)
+    """What was recorded with it."""
 
 
 def votes(opinions: Sequence[Opinion]) -> list[Opinion]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from unskew.campaigns.ledger.events import Extended
+from unskew.campaigns.options import check
+from unskew.campaigns.start_options import START, Options
 from unskew.estimation.aims import Aim
 from unskew.estimation.costs import Costs
 from unskew.kept import Kept
@@ -12,6 +14,9 @@ from unskew.kept import Kept
 COSTS = ("cost_false_positive", "cost_false_negative")
 
 LISTS = ("classes", "sources")
+
+APART = ("options", "pool_parts")
+"""Fields that are no values of the record under their own names."""
 
 LONGEST = 1e9
 """In seconds, longer than any lease."""
@@ -69,6 +74,9 @@ class Settings:
         The number of rows of the pool that had a label before the campaign, and are never asked for.
     sources : tuple of str
         Where labels came from before the campaign, in words.
+    options : dict
+        Options of `start` that are recorded and have no field above (`campaigns.start_options`). What a ledger does
+        not have, because it is older, is the default.
     pool_parts : tuple of Extended
         The rows that came to the pool later, which are counted in `pool_rows`. They are not kept with the settings:
         the ledger's events say them (`with_parts`).
@@ -110,6 +118,7 @@ class Settings:
     policy: str | None = None
     pool_labelled: int = 0
     sources: tuple[str, ...] = ()
+    options: Options = field(default_factory=lambda: recorded_options({}))
     pool_parts: tuple[Extended, ...] = ()
 
     @property
@@ -144,11 +153,11 @@ class Settings:
 
     def as_record(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        record = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "pool_parts"}
+        record = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in APART}
         if self.pool_parts:
             record["pool_parts"] = [part.as_body() for part in self.pool_parts]
         columns = {name: dict(record[name]) for name in ("kinds", "given", "types")}
-        return {**record, **{name: list(getattr(self, name)) for name in LISTS}, **columns}
+        return {**record, **{name: list(getattr(self, name)) for name in LISTS}, **columns, **self.options}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
@@ -157,7 +166,7 @@ class Settings:
         Unknown keys are ignored and missing ones get their default. Version 0.1.0 wrote `drawn` as "audit". A value of
         another type is a `ValueError`: then the ledger is damaged.
         """
-        names = [each.name for each in fields(cls) if each.name != "pool_parts"]
+        names = [each.name for each in fields(cls) if each.name not in APART]
         known = {name: record[name] for name in names if name in record}
         if "drawn" not in known and "audit" in record:
             known["drawn"] = record["audit"]
@@ -169,7 +178,15 @@ class Settings:
         if not _is_recipe(known.get("model", {})):
             raise ValueError(f"model cannot be {known['model']!r:.40}")
         known |= {name: tuple(known.get(name, ())) for name in LISTS}
-        return cls(**known)
+        return cls(**known, options=recorded_options(record))
+
+
+def recorded_options(given: Mapping[str, Any]) -> Options:
+    """The recorded options without a field of their own in the settings: as given, or their defaults."""
+    own = {each.name for each in fields(Settings)}
+    kept = [option for option in START.values() if option.recorded and option.recorded not in own]
+    values = {each.name: check(each, given.get(each.name, each.default), each.name) for each in kept}
+    return cast(Options, values)
 
 
 def _is_recipe(model: Any) -> bool:

@@ -28,6 +28,7 @@ from unskew.campaigns.ledger.events import (
 from unskew.campaigns.ledger.opinions import Opinion
 from unskew.campaigns.ledger.pace import Pace
 from unskew.campaigns.ledger.place import Identity
+from unskew.campaigns.ledger.remarks import Remarks
 from unskew.campaigns.ledger.state import Batch, Comment, Person, Row, RowStatus, State
 from unskew.campaigns.user_cache import UserCache
 
@@ -121,7 +122,8 @@ def as_record(state: State) -> dict[str, Any]:
         "old_tokens": state.old_tokens,
         "done": state.done,
         "answers": {
-            name: [[id, own.label, own.at] for id, own in answers.items()] for name, answers in state.answers.items()
+            name: [[id, own.label, own.at, *_remarks(own)] for id, own in answers.items()]
+            for name, answers in state.answers.items()
         },
         "given": {name: sorted(ids) for name, ids in state.given.items()},
         "spent": state.spent,
@@ -166,8 +168,7 @@ def from_record(record: Mapping[str, Any]) -> State:
         old_tokens=record["old_tokens"],
         done=record["done"],
         answers={
-            name: {id: Opinion(name, label, at) for id, label, at in answers}
-            for name, answers in record["answers"].items()
+            name: {id: Opinion(name, *values) for id, *values in answers} for name, answers in record["answers"].items()
         },
         given={name: set(ids) for name, ids in record["given"].items()},
         spent=record["spent"],
@@ -193,7 +194,7 @@ def from_record(record: Mapping[str, Any]) -> State:
 def _row(row: Row) -> list[Any]:
     planned = row.planned
     asked = [planned.id, planned.place, planned.reason, planned.probability, planned.values, planned.propensity]
-    opinions = [[one.by, one.label, one.at] for one in row.opinions]
+    opinions = [[one.by, one.label, one.at, *_remarks(one)] for one in row.opinions]
     return [asked, row.round, _lease(row), row.label, row.by, row.at, row.for_two, opinions, row.settled]
 
 
@@ -203,6 +204,11 @@ def _row_of(values: list[Any]) -> Row:
         PlannedRow(*asked), round, **_lease_of(lease), label=label, by=by, at=at, for_two=for_two,
         opinions=tuple(Opinion(*one) for one in opinions), settled=settled,
     )  # fmt: skip
+
+
+def _remarks(opinion: Opinion) -> list[Remarks]:
+    """What was recorded with an answer, if anything was."""
+    return [opinion.remarks] if opinion.remarks else []
 
 
 def _lease(row: Row) -> list[Any]:

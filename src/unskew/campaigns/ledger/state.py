@@ -33,6 +33,7 @@ from unskew.campaigns.ledger.events import (
 )
 from unskew.campaigns.ledger.opinions import Opinion, counted, differ, for_two, votes, wanted
 from unskew.campaigns.ledger.pace import Pace
+from unskew.campaigns.ledger.remarks import Remarks
 from unskew.errors import LedgerDamaged
 from unskew.methods.prospect import Prospect
 
@@ -440,9 +441,10 @@ class State:
     def _own(self, recorded: Recorded, event: Answered | Skipped | Seconded | Corrected) -> Opinion:
         """What somebody said of a row. It is kept as their last word on it."""
         label = None if isinstance(event, Skipped) else event.label
+        remarks = Remarks() if isinstance(event, Corrected) else event.remarks
         own = self.answers.setdefault(recorded.actor, {})
         own.pop(event.id, None)  # so that the latest is the last
-        own[event.id] = Opinion(recorded.actor, label, recorded.at)
+        own[event.id] = Opinion(recorded.actor, label, recorded.at, remarks)
         return own[event.id]
 
     def _release(self, name: str) -> None:

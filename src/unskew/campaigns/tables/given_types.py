@@ -5,13 +5,13 @@ A type that does not fit all values of its column is refused.
 
 import csv
 import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from unskew.campaigns.start_options import KINDS
 from unskew.campaigns.tables.column_types import (
     DATE,
     TIME,
@@ -26,8 +26,6 @@ from unskew.campaigns.tables.column_types import (
     zoned_time_of,
 )  # fmt: skip
 from unskew.errors import InputError, unknown
-
-KINDS = ("number", "category", "ordinal", "boolean", "date", "text", "embedding", "ignore")
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1", "1.0"), ("false", "f", "no", "n", "0", "0.0")
 
@@ -46,26 +44,6 @@ RULES = {
     "date": "dates like 2024-05-31, 2024-05-31T10:30 or 31.05.2024",
     "embedding": "lists of numbers like [0.1, 0.2]",
 }
-
-
-def parsed(options: Sequence[str]) -> dict[str, str]:
-    """The types that options of the command line give.
-
-    >>> parsed(["age=number", "size=ordinal:small,large", "a=b=text"])
-    {'age': 'number', 'size': 'ordinal:small,large', 'a=b': 'text'}
-    """
-    types: dict[str, str] = {}
-    for option in options:
-        found = re.fullmatch(r"(.+?)=([^=:]+)(:.*)?", option, re.DOTALL)
-        if found is None:
-            raise InputError(
-                f"--type is like age=number; got {option!r:.60}. Name a column and one of {', '.join(KINDS)}."
-            )
-        column, word, order = found.groups()
-        if column in types:
-            raise InputError(f"--type names {column!r} twice. Give a column one type.")
-        types[column] = word + (order or "")
-    return types
 
 
 def checked(types: Mapping[str, Any] | None) -> dict[str, str]:

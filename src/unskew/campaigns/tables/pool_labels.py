@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 from scipy.stats import chi2_contingency
 
+from unskew.campaigns.options import check
+from unskew.campaigns.start_options import START
 from unskew.campaigns.tables.files import label_texts
 from unskew.campaigns.tables.labels import canonical
 from unskew.campaigns.tables.log_files import LABELLED, Log
@@ -22,12 +24,6 @@ from unskew.hashing import exponentials
 from unskew.kept import nearly_all
 from unskew.pools.ids import bare, keys_of
 from unskew.rows import Bools
-
-POOL_LABELS = ("known", "logged", "ignore")
-"""What becomes of labels in a pool: they stand for their own rows, they are those of a log, or they are not used."""
-
-SAME_IDS = ("refuse", "merge", "separate")
-"""What becomes of ids that are in log and pool: an error, one person each, or two different ones each."""
 
 SEED = 14
 """Of the numbers that decide which rows of both tables are in the log."""
@@ -45,9 +41,8 @@ class Parts(NamedTuple):
 
 def checked_words(pool_labels: str, same_ids: str, id: str | None) -> None:
     """Refuse words that mean nothing, and those that need ids without them: a row number would be another row's."""
-    for name, said, known in (("pool labels", pool_labels, POOL_LABELS), ("same ids", same_ids, SAME_IDS)):
-        if said not in known:
-            raise InputError(f"{name} must be {', '.join(known[:-1])} or {known[-1]}; got {said!r}. Name one of them.")
+    for name, given in (("pool_labels", pool_labels), ("same_ids", same_ids)):
+        check(START[name], given, START[name].words)
     if id is None and (pool_labels == "logged" or same_ids == "merge"):
         said = "pool labels as those of a log" if pool_labels == "logged" else "to merge log and pool"
         raise InputError(f"{said} needs ids: half of the rows become rows of the log. Name their column with --id.")

@@ -1,6 +1,7 @@
 // What people read beside a row, which columns they see, and how many rows two people see.
 
 import { call } from "./api.js";
+import { fill, given } from "./fields.js";
 import { $, sends, told } from "./lines.js";
 
 const form = $("guide"), problem = form.querySelector(".problem");
@@ -31,15 +32,13 @@ function column(name, own, shown, as) {
 }
 
 function show(now) {
-  $("question").value = now.question;
-  $("guidelines").value = now.guidelines;
+  fill(form, now);
   $("preview").innerHTML = now.rendered; // made by the server from escaped text
   for (const field of form.querySelectorAll("[data-class]")) field.value = now.explained[field.dataset.class] || "";
   const chosen = new Map(now.columns), all = Object.entries(now.all_columns);
   const order = [...now.columns.map(([name]) => [name, now.all_columns[name]]), ...all.filter(([name]) => !chosen.has(name))];
   $("columns").replaceChildren(...order.map(([name, own]) => column(name, own, !chosen.size || chosen.has(name), chosen.get(name) || "")));
   $("words").value = now.highlighted.join("\n");
-  $("overlap").value = +(100 * now.overlap).toFixed(2);
 }
 
 function wanted() {
@@ -47,12 +46,10 @@ function wanted() {
   const ticked = rows.filter((row) => row.querySelector("[type=checkbox]").checked);
   const columns = ticked.map((row) => [row.dataset.column, row.querySelector(".name").value]);
   return {
-    question: $("question").value,
-    guidelines: $("guidelines").value,
+    ...given(form),
     explained: Object.fromEntries([...form.querySelectorAll("[data-class]")].map((field) => [field.dataset.class, field.value])),
     columns,
     highlighted: $("words").value.split("\n").map((word) => word.trim()).filter(Boolean),
-    overlap: Number($("overlap").value) / 100,
   };
 }
 

@@ -63,6 +63,7 @@ function marks(one) {
   if (one.settled) found.push(["settled", "good"]);
   if (!admin && !one.mine) found.push(["can no longer be changed", ""]);
   if (one.doubt !== null && one.doubt >= 0.5) found.push([`${Math.round(100 * one.doubt)} % likely wrong`, "warn"]);
+  for (const [name, value] of Object.entries(one.remarks)) found.push([`${name}: ${value}`, ""]);
   if (one.comments.length) found.push([count(one.comments.length, "comment"), ""]);
   return found;
 }

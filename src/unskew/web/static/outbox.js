@@ -48,7 +48,7 @@ export class Outbox {
     try {
       const answer = item.undo
         ? await call("POST", "/api/undo", { id: item.id, ask: item.ask })
-        : await call("POST", "/api/tell", { answers: [{ id: item.id, label: item.label }], ask: item.ask });
+        : await call("POST", "/api/tell", { answers: [{ id: item.id, label: item.label, ...item.remarks }], ask: item.ask });
       this.#done(() => this.on.sent(item, answer));
     } catch (error) {
       this.sending = false;

@@ -1,6 +1,7 @@
 // The steps from two tables to a campaign. Slow work runs on the server; this page asks how far it is.
 
 import { base, busy, call, denied, pause } from "./api.js";
+import { given } from "./fields.js";
 import { chosen, drawColumns, unusable } from "./start_columns.js";
 import { listFiles, uploading, watchUploads } from "./start_tables.js";
 
@@ -130,15 +131,9 @@ $("tables-form").addEventListener("submit", async (event) => {
   else await understand({ guess: true });
 });
 
-const number = (id) => Number($(id).value);
 $("begin-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  const recall = $("recall").value ? number("recall") / 100 : null;
-  work("POST", "/begin", {
-    budget: number("budget"), drawn: number("drawn") / 100, overlap: number("overlap") / 100, recall,
-    cost_false_negative: number("cost_false_negative") || 1, cost_false_positive: number("cost_false_positive") || 1,
-    question: $("question").value.trim(), guidelines: $("guidelines").value.trim(),
-  });
+  work("POST", "/begin", given(event.target));
 });
 
 $("columns").addEventListener("change", () => understand(chosen(draft)));

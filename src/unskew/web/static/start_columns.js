@@ -1,9 +1,10 @@
 // The columns as they were understood: what each holds, what it is for, and what was chosen instead.
 
+import { given } from "./fields.js";
+
 const $ = (id) => document.getElementById(id);
 const count = (n) => n.toLocaleString("en");
 const KINDS = $("start").dataset.kinds.split(" ");
-const ROLES = ["label", "id", "propensity", "policy"];
 
 // Redraws only what changed, so that focus stays where it is.
 function options(select, list) {
@@ -16,14 +17,14 @@ function options(select, list) {
 function roles({ columns: found, choices }) {
   const inLog = found.columns.filter((c) => c.missing !== null), inPool = found.columns.filter((c) => c.pool_missing !== null);
   const list = (columns, role, none) => [["", none, !found[role]], ...columns.map((c) => [c.name, c.name, found[role] === c.name])];
-  options($("label"), list(inLog, "label", "Choose a column"));
-  options($("id"), list(inPool, "id", "None: rows are counted"));
-  options($("propensity"), list(inLog, "propensity", "None: estimated"));
-  options($("policy"), list(inLog, "policy", "None: one policy"));
+  for (const select of $("columns").querySelectorAll("select[name]")) {
+    const { of: table, none } = select.dataset;
+    if (table) options(select, list(table === "log" ? inLog : inPool, select.name, none));
+    else select.value = choices[select.name];
+  }
   const classes = Object.keys(found.classes);
   $("positive-choice").hidden = classes.length !== 2;
   options($("positive"), classes.length === 2 ? [...classes].sort().map((name) => [name, `${name} (${count(found.classes[name])} labels)`, name === classes[1]]) : []);
-  for (const name of ["pool_labels", "same_ids"]) $(name).value = choices[name];
 }
 
 function typeOf(column) {
@@ -104,13 +105,13 @@ export function chosen(draft) {
     const order = [...document.querySelectorAll("input[data-order]")].find((input) => input.dataset.order === name);
     types[name] = select.value === "ordinal" && order?.value.trim() ? `ordinal:${order.value}` : select.value;
   }
-  const named = Object.fromEntries(ROLES.map((role) => [role, $(role).value || null]));
+  const named = given($("columns"));
   const pair = Object.keys(found.classes), positive = $("positive").value;
-  if (pair.length !== 2 && named.label === found.label && !$("classes").value) pair.push(...draft.choices.classes);
-  let classes = $("classes").value.split(",").map((name) => name.trim()).filter(Boolean);
+  if (pair.length !== 2 && named.label === found.label && !named.classes.length) pair.push(...draft.choices.classes);
+  let { classes } = named;
   const same = named.label === found.label;
   if (same && pair.length === 2 && !classes.length) {
     classes = !pair.includes(positive) ? pair : draft.choices.classes.length || positive !== pair[1] ? [pair.find((name) => name !== positive), positive] : [];
   } else if (classes.length === 2 && classes.includes(positive)) classes = [classes.find((name) => name !== positive), positive];
-  return { ...named, types, classes: same ? classes : [], pool_labels: $("pool_labels").value, same_ids: $("same_ids").value };
+  return { ...named, types, classes: same ? classes : [] };
 }

@@ -143,7 +143,9 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
                 for member, known in zip(slow, self._honest[1:], strict=True)
             ]
         honest = np.array([logistic.held_out(X, y, v), *held_out])
-        weights = stacked(honest, y, v, self._scale) if slow else np.ones(1)
+        # Alone, log-odds of two classes have weight 1; scores of each class against the rest are too unsure or too sure
+        weighed = len(y) and (slow or honest.ndim > 2)
+        weights = stacked(honest, y, v, self._scale) if weighed else np.ones(1)
         self.members_, self.weights_, self._honest, self._fitted_at = [logistic, *slow], weights, honest, at
 
     def _fitted(self, logistic: BayesianLogistic, X: Rows, y: Floats, v: Floats) -> tuple[list[Any], list[Floats]]:

@@ -17,7 +17,7 @@ from unskew.experiments.tasks import settings
 from unskew.kept import NEARLY_ALL
 from unskew.labels import MOST_CLASSES
 from unskew.methods import looking, method_named, pool, prospect, rounds, stopping
-from unskew.models import bayes, features, screen, team
+from unskew.models import bayes, features, screen, stacking
 from unskew.pools import scanning
 from unskew.sampling import draws, propensity, within_policies
 from unskew.web import connections, limits, planner, show, turns, uploads
@@ -40,7 +40,7 @@ CLAIMS = [  # the page, the words as they stand there, and what they must agree 
     ("README", "It beats `DBALwm` in {}, where the paper has 35", won("IDBAL / DBALwm")),
     ("method", "A column with 3 to {} different values", bayes.BayesianLogistic().few),
     ("method", "(`drawn={}`)", rounds.SHARE),
-    ("method", "{:g} ((a_1 - 0.8)^2 + (a_2 - 0.2)^2)", team.PULL),
+    ("method", "{:g} ((a_1 - 0.8)^2 + (a_2 - 0.2)^2)", stacking.PULL),
     ("method", "A pool of up to {:,} rows is studied in full", pool.LOOK_AT),
     ("method", "the directions that tell most about it, {} of them or more", screen.DIRECTIONS),
     ("method", "are the {:,} best by the look", looking.CANDIDATES * looking.FEW),

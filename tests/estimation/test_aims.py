@@ -43,7 +43,7 @@ def everyone(rows=4000, m=0):
 def test_the_threshold_is_the_largest_that_is_expected_to_find_enough(recall):
     found = everyone()
     costs = found.costs_for(recall)
-    p = found.calibration.positive(found.margin)
+    p = found.calibration.chances(found.margin)
     expected = p[found.margin >= costs.log_odds].sum() / p.sum()
     last = np.min(found.margin[found.margin >= costs.log_odds])
     assert expected >= recall > p[found.margin > last].sum() / p.sum()

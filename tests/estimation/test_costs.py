@@ -69,7 +69,7 @@ def test_the_other_classifier_of_a_difference_is_judged_at_the_same_threshold():
 def test_wrong_is_about_the_decision():
     calibration = Calibration(np.zeros(0), np.zeros(0))
     margin = np.array([-1.0, 1.0])
-    assert calibration.wrong(margin, -2.0) == pytest.approx(1.0 - calibration.positive(margin))
+    assert calibration.wrong(margin, -2.0) == pytest.approx(1.0 - calibration.chances(margin))
 
 
 def test_rows_are_drawn_in_proportion_to_the_deviation_of_their_cost():

@@ -37,7 +37,7 @@ def corrected_away():
 
 def test_recall_is_unknown_but_not_refused_where_the_labels_show_no_positive():
     everyone = corrected_away()
-    sample = Sample(everyone.design, everyone.calibration.positive(everyone.margin), everyone.y)
+    sample = Sample(everyone.design, everyone.calibration.chances(everyone.margin), everyone.y)
     assert sample.masses((1.0, 0.0)).plus.sum() < 0.0
     found = everyone.estimate("recall")
     assert (found.low, found.high) == (0.0, 1.0)

@@ -46,7 +46,7 @@ def test_a_batch_is_picked_as_if_labelled_one_by_one(margins):
         i = int(np.argmax(worth))
         one_by_one.append(i)
         C = labelled(C, c, i)
-    assert pick(mu, U, at_stake(mu, U), 8).tolist() == one_by_one
+    assert pick([(mu, U, at_stake(mu, U))], 8).tolist() == one_by_one
 
 
 def test_doubtful_rows_are_picked_as_if_labelled_one_by_one(margins):
@@ -71,7 +71,7 @@ def test_the_foremost_are_those_with_the_highest_scores():
 def test_labels_go_where_many_rows_are_in_doubt():
     """Two unknown groups, equally unknown; one holds nine rows of ten."""
     U = np.repeat([[3.0, 0.0], [0.0, 3.0]], [10, 90], axis=0) + 0.0
-    assert pick(np.zeros(100), U, at_stake(np.zeros(100), U), 1)[0] >= 10
+    assert pick([(np.zeros(100), U, at_stake(np.zeros(100), U))], 1)[0] >= 10
 
 
 def test_a_glance_agrees_with_a_close_look():
@@ -90,5 +90,5 @@ def test_wanted_rows_are_the_best_of_the_whole_pool():
     model = BayesianLogistic(random_state=0).fit(X[:60], X[:60, 0] > 0.3 * X[:60, 1])
     belief = model.belief(X)
     U = belief.root(np.arange(900)).T
-    exact = pick(belief.mu, U, at_stake(belief.mu, U), 6)
+    exact = pick([(belief.mu, U, at_stake(belief.mu, U))], 6)
     assert model.wanted(X, 6, np.random.default_rng(0)).tolist() == exact.tolist()

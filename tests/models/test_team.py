@@ -11,9 +11,12 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from unskew import Unskew
 from unskew.errors import InputError
+from unskew.models import stacking
 from unskew.models import team as module
 from unskew.models.bayes import BayesianLogistic
-from unskew.models.team import ENOUGH, Team, stacked
+from unskew.models.scores import LogOdds
+from unskew.models.stacking import stacked
+from unskew.models.team import ENOUGH, Team
 from unskew.models.trees import Trees
 
 CLASSES = np.array([-1.0, 1.0])
@@ -79,9 +82,9 @@ def test_weights_are_the_best_ones():
 
     def loss(a):
         fit = v @ np.logaddexp(0.0, -y * (a @ honest))
-        return fit + module.PULL * ((a[0] - module.FIRST) ** 2 + (a[1] - 1.0 + module.FIRST) ** 2)
+        return fit + stacking.PULL * ((a[0] - stacking.FIRST) ** 2 + (a[1] - 1.0 + stacking.FIRST) ** 2)
 
-    found = stacked(honest, y, v)
+    found = stacked(honest, y, v, LogOdds())
     steps = np.linspace(0.0, 3.0, 61)
     assert loss(found) <= min(loss(np.array([a, b])) for a in steps for b in steps)
 
@@ -90,11 +93,14 @@ def test_a_member_that_hardly_helps_gets_no_weight_and_the_first_always_stays():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(400) < 0.5, 1.0, -1.0)
     good, noise = 2.0 * y + rng.normal(size=400), rng.normal(size=(3, 400))
-    assert stacked(np.array([good, *noise]), y, np.ones(400))[1:].tolist() == [0.0, 0.0, 0.0]
-    some = stacked(np.array([noise[0], good, noise[1]]), y, np.ones(400))
+    assert stacked(np.array([good, *noise]), y, np.ones(400), LogOdds())[1:].tolist() == [0.0, 0.0, 0.0]
+    some = stacked(np.array([noise[0], good, noise[1]]), y, np.ones(400), LogOdds())
     assert some[1] > 1.0 and some[2] == 0.0
-    assert stacked(noise[:1], y, np.ones(400)).shape == (1,)
-    assert stacked(np.array([-good, noise[0]]), y, np.ones(400)).tolist() == [1.0, 0.0]  # somebody must decide
+    assert stacked(noise[:1], y, np.ones(400), LogOdds()).shape == (1,)
+    assert stacked(np.array([-good, noise[0]]), y, np.ones(400), LogOdds()).tolist() == [
+        1.0,
+        0.0,
+    ]  # somebody must decide
 
 
 def test_held_out_does_not_see_the_label():

@@ -34,7 +34,6 @@ if TYPE_CHECKING:  # handing out rows and taking in answers needs nothing that f
     from unskew.campaigns.learning.own_model import Cost
     from unskew.campaigns.measuring import Measuring
     from unskew.estimation.everyone import Everyone
-    from unskew.estimation.many import ManyEveryone
     from unskew.estimation.population import PopulationEstimate
     from unskew.methods.loop import Method
     from unskew.pools.scanning import Progress
@@ -365,7 +364,7 @@ class Campaign(Conduct):
 
         return why(*self._rounds.now(), id)
 
-    def everyone(self) -> "Everyone | ManyEveryone":
+    def everyone(self) -> "Everyone":
         """Every row of log and pool as the model judges it, and how the labels came about; estimates rest on this."""
         fitting, asked = self._rounds.now()
         return fitting.everyone(asked)

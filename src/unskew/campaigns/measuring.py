@@ -19,11 +19,10 @@ from unskew.errors import EmptyMeasure, InputError, NoRandomLabel, TooFewRows, u
 from unskew.estimation.ahead import Ahead
 from unskew.estimation.costs import Costs
 from unskew.estimation.counts import mean_of
-from unskew.estimation.everyone import WITHOUT_THRESHOLD, Everyone
-from unskew.estimation.many import OF_ALL, ClassEstimate, ManyEveryone
-from unskew.estimation.measures import MEASURES
+from unskew.estimation.everyone import WITHOUT_THRESHOLD, ClassEstimate, Everyone
 from unskew.estimation.planning import Widths
 from unskew.estimation.population import PopulationEstimate, Side
+from unskew.models.scores import scale
 from unskew.rows import Bools, Floats
 
 LEAST_SAMPLED = 200
@@ -65,11 +64,7 @@ class Measuring:
         decided = threshold is None and measure not in WITHOUT_THRESHOLD
         other = None if against is None else self._log_odds(against, everyone.costs if decided else None)
         how: dict[str, Any] = {"level": level, "threshold": threshold, "where": group, "against": other}
-        if isinstance(everyone, ManyEveryone):
-            return everyone.estimate(measure, of=None if of is None else self._class(of), **how)
-        if of is not None:
-            raise InputError(f"a class is named where there are more than two; got {of!r}. Leave it out.")
-        return everyone.estimate(measure, **how)
+        return everyone.estimate(measure, of=None if of is None else self._class(of), **how)
 
     def _class(self, name: str) -> int:
         """The position of a class, written as people write it."""
@@ -93,16 +88,16 @@ class Measuring:
         return {row.id: float(chance) for row, chance in zip(answered, found, strict=True)}
 
     def classes(self) -> dict[str, ClassEstimate]:
-        """What is known of each class, if there are more than two; else nothing."""
+        """What is known of each class, if none is the positive one; else nothing."""
         everyone = self.fitting.everyone(self.asked)
-        if not isinstance(everyone, ManyEveryone):
+        if everyone.positive is not None:
             return {}
         return {name: everyone.of_class(k) for k, name in enumerate(self.fitting.settings.classes)}
 
     def confusion(self) -> list[list[Side]] | None:
         """The share of everyone with each class (row) and each prediction (column), of more than two classes."""
         everyone = self.fitting.everyone(self.asked)
-        return everyone.confusion() if isinstance(everyone, ManyEveryone) else None
+        return everyone.confusion() if everyone.positive is None else None
 
     def measures(self) -> dict[str, PopulationEstimate | None]:
         """All measures; None for one that has no value, such as the precision of a model that flags nobody.
@@ -110,8 +105,7 @@ class Measuring:
         The mean cost of a row is among them if errors differ in what they cost.
         """
         everyone = self.fitting.everyone(self.asked)
-        known = OF_ALL if isinstance(everyone, ManyEveryone) else MEASURES
-        return _estimated(everyone, dict.fromkeys((*known, *self.fitting.settings.aim.measures)))
+        return _estimated(everyone, dict.fromkeys((*everyone.measures, *self.fitting.settings.aim.measures)))
 
     def members(self) -> list[Worth]:
         """What each member of the model would be worth alone, by the measure that leads; none if it is no team.
@@ -203,19 +197,18 @@ class Measuring:
             margin, earlier = self._earlier(against)
             return margin + (0.0 if costs is None else costs.log_odds - earlier.log_odds)
         classes = self.fitting.settings.classes
-        if isinstance(against, str) and len(classes) > 2:
-            raise InputError(
-                f"a column holds the probabilities of one class, and there are {len(classes)}; got {against!r}. "
-                "Compare with a number of labels, or in Python with a classifier."
-            )
         if isinstance(against, str):
+            if len(classes) > 2:
+                raise InputError(
+                    f"a column holds the probabilities of one class, and there are {len(classes)}; got {against!r}. "
+                    "Compare with a number of labels, or in Python with a classifier."
+                )
             named = zip(frames, ("log", "pool"), strict=True)
-            return np.concatenate([_probabilities(frame, against, table) for frame, table in named])
-        if len(classes) > 2:
-            order = [[str(value) for value in against.classes_].index(name) for name in classes]
-            return np.concatenate([np.log(_inside(against.predict_proba(frame)[:, order])) for frame in frames])
-        positive = [str(value) for value in against.classes_].index(classes[1])
-        return np.concatenate([_finite(against.predict_proba(frame)[:, positive]) for frame in frames])
+            p = np.concatenate([_probabilities(frame, against, table) for frame, table in named])
+            return np.asarray(logit(_inside(p)))
+        order = [[str(value) for value in against.classes_].index(name) for name in classes]
+        p = np.concatenate([against.predict_proba(frame)[:, order] for frame in frames])
+        return scale(len(classes)).of_probabilities(_inside(p))
 
     def _earlier(self, labels: int) -> tuple[Floats, Costs]:
         """The log-odds of everyone by this campaign's model after its first labels, and the costs it decided by."""
@@ -226,7 +219,7 @@ class Measuring:
         return self.fitting.judged_by([row for row in answered if row.id in first], self.asked)
 
 
-def _estimated(everyone: Everyone | ManyEveryone, measures: Iterable[str]) -> dict[str, PopulationEstimate | None]:
+def _estimated(everyone: Everyone, measures: Iterable[str]) -> dict[str, PopulationEstimate | None]:
     """Estimates by measure; None for one that has no value."""
 
     def one(measure: str) -> PopulationEstimate | None:
@@ -256,11 +249,7 @@ def _probabilities(frame: pl.DataFrame, column: str, table: str) -> Floats:
             f"{column!r} must hold another model's probability of the positive class, in [0, 1], in every row of the "
             f"{table}. Name another column."
         )
-    return _finite(values.to_numpy())
-
-
-def _finite(p: Any) -> Floats:
-    return np.asarray(logit(_inside(p)))
+    return np.asarray(values.to_numpy())
 
 
 def _inside(p: Any) -> Floats:

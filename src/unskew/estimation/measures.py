@@ -125,6 +125,13 @@ def auc(margin: Floats) -> Smooth:
     return measured
 
 
+def mean(masses: Masses) -> Measured:
+    """The mean of a value (`unskew.estimation.sample.Valued`) over the rows that have a mass."""
+    plus, every = float(masses.plus.sum()), float(masses.plus.sum() + masses.minus.sum())
+    value, ones = plus / every, np.ones(len(masses.plus))
+    return value, Slopes((1.0 - value) / every * ones, -value / every * ones)
+
+
 MEASURES: dict[str, Callable[[Floats], Ratio | Smooth]] = {
     "error": error,
     "log_loss": log_loss,

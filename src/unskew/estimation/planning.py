@@ -10,7 +10,6 @@ from scipy.special import ndtri
 from unskew.errors import InputError
 from unskew.estimation.ahead import Ahead, Needed
 from unskew.estimation.everyone import Everyone
-from unskew.estimation.many import ManyEveryone
 from unskew.estimation.measures import measured
 from unskew.estimation.population import LOG_AT_MOST, PopulationEstimate
 from unskew.rows import Floats, Ints
@@ -98,7 +97,7 @@ class Widths:
         The confidence level, in (0, 1).
     """
 
-    def __init__(self, everyone: Everyone | ManyEveryone, drawn: float, *, level: float = 0.95) -> None:
+    def __init__(self, everyone: Everyone, drawn: float, *, level: float = 0.95) -> None:
         if not 0.0 < drawn <= 1.0:
             raise InputError(f"an interval needs drawn labels, so drawn must be in (0, 1]; got {drawn}. Try 0.5.")
         design = everyone.design

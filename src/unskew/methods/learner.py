@@ -15,8 +15,6 @@ from unskew.models.bayes import AIMS, BayesianLogistic
 from unskew.models.belief import Belief
 from unskew.models.classifiers import check_classifier, deciding
 from unskew.models.committee import BootstrapCommittee
-from unskew.models.many.committee import ManyCommittee
-from unskew.models.many.team import ManyTeam
 from unskew.models.team import Team
 from unskew.rows import Floats, Ints, Rows, stack, take
 from unskew.sampling import weights
@@ -75,7 +73,7 @@ class Learner(Method):
 
     def warm_start(self) -> Learned:
         log = self.log_
-        model = _knowing(self.model, self._rng, log.K).prepare(log.X, log.classes, blocks=log.blocks)
+        model = _knowing(self.model, self._rng).prepare(log.X, log.classes, blocks=log.blocks)
         return self._fitted(Learned(model, log.revealed_X, log.revealed_y, log.revealed_q0, 0))
 
     def learn(self, batch: Any) -> Learned:
@@ -106,12 +104,12 @@ class Learner(Method):
     @property
     def model_(self) -> Any:
         model = self.state_.model.model
-        return model if self.log_.K > 2 else deciding(model, self.costs.threshold, self.log_.classes[1])
+        return deciding(model, self.costs.threshold, self.log_.classes[1])
 
     def members(self) -> list[Member]:
         """The members of the model, if it is a `Team`. What one is worth by itself is `member.alone.error()`."""
         team, found = self.state_.model, []
-        for k, name in enumerate(team.names_ if isinstance(team, (Team, ManyTeam)) else ()):
+        for k, name in enumerate(team.names_ if isinstance(team, Team) else ()):
             alone = copy(self)
             alone.state_ = replace(self.state_, model=team.alone(k))
             found.append(Member(name, float(team.weights_[k]), alone))
@@ -133,7 +131,7 @@ class Learner(Method):
         return found
 
     def belief(self, X: Rows) -> Belief:
-        if self.log_.K > 2:
+        if not self.believes:
             raise InputError(f"a belief is about two classes; the log has {self.log_.K}. Ask for wanted or log_odds.")
         with one_thread():
             found: Belief = self.state_.model.belief(X)
@@ -142,7 +140,7 @@ class Learner(Method):
     def wanted(self, X: Rows, k: int) -> Ints:
         """The k rows from whose labels the model would learn most."""
         model = self.state_.model
-        known = (self.log_odds(X),) if isinstance(model, (Team, ManyTeam)) else ()
+        known = (self.log_odds(X),) if isinstance(model, Team) else ()
         with one_thread():
             found: Ints = model.wanted(X, k, self._rng, self.costs.log_odds, *known)
             return found
@@ -176,26 +174,11 @@ def check_model(model: Any) -> None:
         check_classifier(model)
 
 
-def _knowing(model: Any, rng: np.random.Generator, K: int) -> Any:
+def _knowing(model: Any, rng: np.random.Generator) -> Any:
     """A model that knows how sure it is, to be fitted: a copy of this one, or a committee of copies, or the default."""
-    if K > 2:
-        return _knowing_many(model, rng)
     if model is None:
         return Team(random_state=rng)
     if not isinstance(model, (Team, BayesianLogistic)):
         return BootstrapCommittee(model, random_state=rng)
     own = clone(model)
-    return own if own.random_state is not None else own.set_params(random_state=rng)
-
-
-def _knowing_many(model: Any, rng: np.random.Generator) -> Any:
-    """The same for more than two classes."""
-    if model is None:
-        return ManyTeam(random_state=rng)
-    if isinstance(model, (Team, ManyTeam)):
-        own = clone(model) if isinstance(model, ManyTeam) else ManyTeam(model.others, random_state=model.random_state)
-    elif isinstance(model, BayesianLogistic):
-        own = ManyTeam(frequencies=model.frequencies, few=model.few, trees=False, random_state=model.random_state)
-    else:
-        return ManyCommittee(model, random_state=rng)
     return own if own.random_state is not None else own.set_params(random_state=rng)

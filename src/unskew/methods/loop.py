@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
 from html import escape
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -15,16 +14,18 @@ from unskew.data import LoggedData
 from unskew.errors import InputError
 from unskew.estimation.costs import EQUAL, Costs
 from unskew.estimation.design import Design
-from unskew.estimation.everyone import Everyone, trust
-from unskew.estimation.many import ManyEveryone
+from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
 from unskew.kept import nearly_all
-from unskew.labels import as_column, codes, column_values, missing
+from unskew.labels import as_column, codes, column_values, missing, positions
 from unskew.models.belief import Belief
 from unskew.models.classifiers import margins
-from unskew.models.many.scores import class_scores
+from unskew.models.scores import scale
 from unskew.rows import Bools, Floats, Ints, Rows, is_frame
 from unskew.sampling.propensity import estimate
+
+SURE = 10**6
+"""Another classifier is taken to have learned this number of labels: its probabilities are taken at their word."""
 
 
 class Observed(NamedTuple):
@@ -94,9 +95,7 @@ class Method(ABC):
     def decide(self) -> None:
         """After each fit, let the threshold follow the model if a recall is wanted."""
         if self.recall is not None:
-            everyone = self.everyone()
-            assert isinstance(everyone, Everyone)  # a recall is wanted of one of two classes
-            self.costs = everyone.costs_for(self.recall)
+            self.costs = self.everyone().costs_for(self.recall)
 
     @property
     @abstractmethod
@@ -129,6 +128,11 @@ class Method(ABC):
         """The log-odds of the positive class by the current model; its margins, where it knows no better."""
         return self.score(X)
 
+    @property
+    def believes(self) -> bool:
+        """Whether the method has a `belief`, which is about the margin between two classes."""
+        return type(self).belief is not Method.belief and self.log_.K == 2
+
     def belief(self, X: Rows) -> Belief:
         """The current model's margins and how sure it is of them; only for models that have an uncertainty."""
         raise InputError(
@@ -151,7 +155,7 @@ class Method(ABC):
         self._check_started("predict")
         return np.asarray(self.model_.predict(self.log_.rows_like(X)))
 
-    def everyone(self, *, whole: bool = False) -> Everyone | ManyEveryone:
+    def everyone(self, *, whole: bool = False) -> Everyone:
         """Every row so far with a margin computed without the row's own label; `error` is based on these.
 
         In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
@@ -159,11 +163,8 @@ class Method(ABC):
         self._check_started("error")
         seen = self.observed(whole=whole)
         held_out, margin = self.held_out(seen.X, seen.y), self.scores(seen)
-        if self.log_.K > 2:
-            many = ManyEveryone.judged(seen.design, margin, seen.labelled, seen.y, held_out)
-            return many.trusting(self.log_)
-        found = Everyone.judged(seen.design, margin, seen.labelled, seen.y, held_out, costs=self.costs)
-        return replace(found, log=trust(self.log_, found.margin[: self.log_.m]))
+        judged = Everyone.judged(seen.design, margin, seen.labelled, seen.y, held_out, costs=self.costs)
+        return judged.trusting(self.log_)
 
     def scores(self, seen: Observed) -> Floats:
         """The current model's log-odds for all rows, one part after the other."""
@@ -194,7 +195,7 @@ class Method(ABC):
             The estimate is then how much larger the measure is for the current model than for this one. It must not
             have seen the labels that were bought or drawn since; otherwise it looks better than it is.
         of : class, optional
-            Where there are more than two classes, the class that is measured against all others.
+            The class that is measured against all others. Of two classes, the positive one if left out.
 
         Examples
         --------
@@ -209,20 +210,13 @@ class Method(ABC):
         error 0..., 95 % interval 0... to 0... (235 labels worth ... drawn evenly; rests on ...; q0 given; ...)
         """
         self._check_started("error")
-        other, classes = None, self.log_.classes
+        other, classes, K = None, self.log_.classes, self.log_.K
         if against is not None:
             parts = self.observed(whole=True).parts
-            if self.log_.K == 2:
-                other = np.concatenate([margins(against, part, classes[1]) for part in parts])
-            else:
-                other = np.concatenate([class_scores(against, part, classes, self.labels_) for part in parts])
+            other = np.concatenate([scale(K).by(against, part, classes, SURE) for part in parts])
         whole = where is not None or against is not None  # a row must be judged as itself
+        at = None if of is None else int(positions(codes([of], classes), K)[0])
         everyone = self.everyone(whole=whole)
-        if isinstance(everyone, Everyone):
-            if of is not None:
-                raise InputError(f"of= is for more than two classes; got {of!r} for two. Leave it out.")
-            return everyone.estimate(measure, level=level, threshold=threshold, where=where, against=other)
-        at = None if of is None else int(codes([of], classes)[0]) - 1
         return everyone.estimate(measure, of=at, level=level, threshold=threshold, where=where, against=other)
 
     # Turns: start, then ask and tell

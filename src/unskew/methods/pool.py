@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from unskew.data import LoggedData, propensities
 from unskew.errors import InputError
 from unskew.estimation.ahead import Needed
-from unskew.estimation.calibration import Calibration, ManyCalibration
+from unskew.estimation.calibration import Calibration
 from unskew.estimation.planning import Widths
 from unskew.hashing import exponentials
 from unskew.labels import codes
@@ -219,11 +219,9 @@ class PoolMethod(Method):
 
     def _by_look(self, screen: Any, asked: Ints, k: int, draws: int) -> PoolRound:
         """Choose and draw from all rows, after one look at each."""
-        calibration = self._calibration()
-        assert isinstance(calibration, Calibration)  # more than two classes are not screened
         look = Look(
             screen,
-            calibration,
+            self._calibration(),
             self.costs,
             seed=int(self._rng.integers(2**63)),
             asked=asked,
@@ -240,7 +238,7 @@ class PoolMethod(Method):
 
     def _screened(self, left: int) -> Any:
         """A quick look at rows, if this many need one and the method has it; else None."""
-        if left <= LOOK_AT or self.look or not self.knows_labels or self.log_.K > 2:
+        if left <= LOOK_AT or self.look or not self.knows_labels:
             return None
         if type(self).wrong is not PoolMethod.wrong or type(self).cost_of_wrong is not PoolMethod.cost_of_wrong:
             return None
@@ -300,10 +298,9 @@ class PoolMethod(Method):
             return np.full(X.shape[0], 0.5)
         return self._calibration().wrong(self.log_odds(X), self.costs.log_odds)
 
-    def _calibration(self) -> Calibration | ManyCalibration:
+    def _calibration(self) -> Calibration:
         X, y = self._labelled()
-        kind = Calibration if self.log_.K == 2 else ManyCalibration
-        return kind(self.held_out(X, y), y)
+        return Calibration(self.held_out(X, y), y)
 
     def cost_of_wrong(self, X: Rows) -> Floats | float:
         """What it costs if the current model is wrong at each of these rows."""

@@ -167,7 +167,7 @@ def prospect(method: Method, start: Method | None = None) -> Prospect | None:
     if min(np.count_nonzero(seen.y > 0.0), np.count_nonzero(seen.y < 0.0)) < OF_EACH_CLASS:
         return None
     fit, now, costs = Calibration(method.held_out(seen.X, seen.y), seen.y), method.log_odds(X), method.costs
-    p, flagged = fit.positive(now), now >= costs.log_odds
+    p, flagged = fit.chances(now), now >= costs.log_odds
     paid = np.where(flagged, costs.false_positive * (1.0 - p), costs.false_negative * p)
     constant = min(costs.false_negative * float(p.mean()), costs.false_positive * float(1.0 - p.mean()))
     if paid.mean() > BETTER * constant:

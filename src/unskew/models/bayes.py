@@ -1,24 +1,27 @@
 """A logistic classifier with nothing to tune: it chooses the scales of its prior by the evidence of the labels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unskew.errors import InputError
-from unskew.models.belief import Belief, Some, at_stake, foremost, pick, settled
+from unskew.labels import codes
+from unskew.models.belief import TINY, Belief, Some, at_stake, foremost, pick, settled
 from unskew.models.features import Features
-from unskew.models.inputs import check_some_weight, check_usable, of_blocks, training_rows, two_classes
+from unskew.models.inputs import check_some_weight, check_usable, classes_among, of_blocks, training_rows
 from unskew.models.laplace import Posterior, leave_one_out, posterior
+from unskew.models.scores import gaps, scale
 from unskew.models.screen import Screen
+from unskew.models.stacking import stacked
 from unskew.models.trees import Trees
 from unskew.rows import Blocks, Floats, Ints, Rows, keys, take
 
@@ -26,6 +29,12 @@ INTERCEPT = 5.0
 
 AIMS = 5_000
 """The number of rows, drawn from those considered, whose signs a label is meant to settle."""
+
+CONSIDERED, SEVERAL_AIMS = 5_000, 2_000
+"""If there are more than two classes, each with a posterior: the number of rows considered, and of those drawn."""
+
+JUDGES = 4
+"""The prior is chosen by the evidence of at most this number of classes, the most frequent ones."""
 
 GLANCE = 4_000
 """Rows per block of a glance: few enough for the processor's cache."""
@@ -51,17 +60,19 @@ class Prior:
         return np.concatenate([*parts, np.full(fourier, self.fourier**-2)] if self.fourier else parts)
 
 
-class Judged(Protocol):
-    """What is fitted under a prior, with its evidence; a search may start the next fit from its mode."""
+class Posteriors(NamedTuple):
+    """One posterior for two classes; for more, those of some classes, each against the rest, under one prior."""
+
+    each: list[Posterior]
 
     @property
-    def mode(self) -> Floats: ...
+    def modes(self) -> list[Floats]:
+        return [one.mode for one in self.each]
 
     @property
-    def evidence(self) -> float: ...
+    def evidence(self) -> float:
+        return sum(one.evidence for one in self.each)
 
-
-Found = TypeVar("Found", bound=Judged)
 
 STEPS: dict[str, tuple[float, ...]] = {
     "linear": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
@@ -78,6 +89,10 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     is linear, it switches the Fourier block off. If the truth is curved, it keeps that block, at the width that
     the labels favour. With few labels the margins stay small.
 
+    If there are more than two classes, each has such a posterior against all others, with the same features and the
+    same prior. The probability of class k is proportional to exp(a l_k), where l_k are its log-odds against the rest.
+    The number a is the one with which labels are best predicted, each without itself (`unskew.models.stacking`).
+
     `fit` treats the labelled rows as a weighted set: a weight of 2 is the same as the row twice, a weight of 0 the
     same as no row, and neither the order of the rows nor whether they are dense or sparse matters.
 
@@ -93,10 +108,13 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     Attributes
     ----------
-    classes_ : array of the two class values, the positive one last
+    classes_ : array of the class values, of two the positive one last
     features_ : Features
     prior_ : Prior
-    posterior_ : Posterior
+    posteriors_ : list of Posterior
+        One for two classes; for more, one for each.
+    sharpness_ : float
+        The number a; 1 for two classes.
 
     Examples
     --------
@@ -110,7 +128,8 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     n_features_in_: int
     features_: Features
     prior_: Prior
-    posterior_: Posterior
+    posteriors_: list[Posterior]
+    sharpness_: float = 1.0
 
     def __init__(
         self, *, frequencies: int = 100, few: int = 6, random_state: int | np.random.Generator | None = None
@@ -121,10 +140,12 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows alone."""
-        rows, sign, v, classes = labelled_set(self, X, y, sample_weight)
-        features = self._features(rows, v)
-        prior, found = _learned(features, Prior(), None, rows, sign, v, choose=True)
-        self.classes_, self.features_, self.prior_, self.posterior_ = classes, features, prior, found
+        rows, labels, v, classes = labelled_set(self, X, y, sample_weight)
+        features, twin = self._features(rows, v), copy(self)  # if this fails, the model stays as it was
+        twin.classes_, twin.features_, twin.prior_, twin._scale = classes, features, Prior(), scale(len(classes))
+        twin.__dict__.pop("posteriors_", None)
+        twin.update(rows, labels, v, choose=True)
+        self.__dict__.update(twin.__dict__)
         return self
 
     def prepare(self, X: Rows, classes: NDArray[Any], v: Floats | None = None, blocks: Blocks = ()) -> Self:
@@ -134,18 +155,24 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         self.features_ = self._features(X, v, blocks)
         self.classes_, self.n_features_in_ = np.asarray(classes), X.shape[1]
-        self.prior_ = Prior()
-        if hasattr(self, "posterior_"):
-            del self.posterior_
+        self.prior_, self._scale = Prior(), scale(len(classes))
+        if hasattr(self, "posteriors_"):
+            del self.posteriors_
         return self
 
-    def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
-        """Find the posterior given labels y in {-1, +1} with weights v; `choose` a new prior or keep the old one.
+    def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool, sharpen: bool = True) -> None:
+        """Find the posterior given labels y with weights v; `choose` a new prior or keep the old one.
 
-        If this fails, the model stays as it was.
+        Labels are numbers (`unskew.labels.codes`). A model that is given a weight by others need not `sharpen` its
+        scores. If this fails, the model stays as it was.
         """
-        start = self.posterior_.mode if hasattr(self, "posterior_") else None
-        self.prior_, self.posterior_ = _learned(self.features_, self.prior_, start, X, y, v, choose=choose)
+        start = [one.mode for one in self.posteriors_] if hasattr(self, "posteriors_") else None
+        signs = self._scale.signs(y)
+        self.prior_, self.posteriors_ = _learned(self.features_, self.prior_, start, X, signs, v, choose=choose)
+        self.sharpness_ = 1.0
+        if sharpen and len(y) and len(signs) > 1:
+            honest = self.held_out(X, y, v)
+            self.sharpness_ = float(stacked(honest[None], y, v, self._scale)[0])
 
     def _features(self, X: Rows, v: Floats | None = None, blocks: Blocks = ()) -> Features:
         for name, least, usual in (("frequencies", 1, 100), ("few", 0, 6)):
@@ -158,6 +185,11 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def expand(self, X: Rows, *, single: bool = False) -> Floats:
         """The features of the rows that the model uses, in double or in `single` precision."""
         return self.features_(X, self.prior_.width, single=single)
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The only posterior of two classes, or the first of more."""
+        return self.posteriors_[0]
 
     @property
     def model(self) -> Self:
@@ -182,6 +214,8 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         The sign in question is that of the margin minus the threshold. A model that does not know how sure it is can
         borrow this: given its `log_odds`, they take the place of this model's own.
         """
+        if len(self.posteriors_) > 1:
+            return self._wanted_of_several(X, k, rng, self.log_odds(X) if log_odds is None else log_odds)
         mu, U = self.glance(X)
         if log_odds is not None:
             mu = means(log_odds, np.einsum("ij,ij->i", U, U)).astype(np.float32)
@@ -193,7 +227,32 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def settle(self, X: Rows, M: Floats, k: int, log_odds: Floats | None = None) -> Ints:
         """The k of these rows whose labels would settle most, one after the other; M is what is at stake."""
         belief = self.belief(X, log_odds)
-        return pick(belief.mu, belief.root(np.arange(len(belief.mu))).T, M, k)
+        return pick([(belief.mu, belief.root(np.arange(len(belief.mu))).T, M)], k)
+
+    def _wanted_of_several(self, X: Rows, k: int, rng: np.random.Generator, log_p: Floats) -> Ints:
+        """The same with a margin for each class.
+
+        A row is in doubt between its two likeliest classes, a and b. They are in the wrong order with the chance
+        e = Phi(-(mu_a - mu_b) / s), where s^2 = s_a^2 + s_b^2. A label settles margins of all classes that it may tell
+        about. Only the most doubtful rows are considered.
+        """
+        near = np.arange(len(log_p))
+        if len(near) > CONSIDERED:
+            near = np.sort(np.argpartition(log_p.max(axis=1), CONSIDERED - 1)[:CONSIDERED])
+        aims = near if len(near) <= SEVERAL_AIMS else rng.choice(near, SEVERAL_AIMS, replace=False)
+        aimed = list(self._margins(take(X, aims), log_p[aims]))
+        stakes = [at_stake(mu, U, wrong) for (mu, U), wrong in zip(aimed, wrong_order(aimed), strict=True)]
+        margins = zip(self._margins(take(X, near), log_p[near]), stakes, strict=True)
+        best = foremost(np.asarray(sum(settled(mu, U, M) for (mu, U), M in margins)), k)
+        margins = zip(self._margins(take(X, near[best]), log_p[near[best]]), stakes, strict=True)
+        return np.asarray(near[best][pick([(mu, U, M) for (mu, U), M in margins], k)])
+
+    def _margins(self, X: Rows, log_p: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """For each class the means of the margins, around these log-probabilities, and the root of the covariances."""
+        F = self.expand(X)
+        for k, one in enumerate(self.posteriors_):
+            U = F @ one.inverse_root().T
+            yield means(self._scale.margin_of(log_p, k), np.einsum("ij,ij->i", U, U)), U
 
     def screen(
         self,
@@ -206,10 +265,10 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """The model as a `Screen` for very many rows; a label is meant to settle the signs of the `aims`.
 
         A team that borrows this gives its `log_odds` of the aims, the weights of this model and of trees, and these.
-        None if rows are sparse, or have so many columns that they are projected.
+        None if rows are sparse, or have so many columns that they are projected, or there are more than two classes.
         """
         recipe = self.features_.recipe(self.prior_.width)
-        if recipe is None or not isinstance(aims, np.ndarray):
+        if recipe is None or not isinstance(aims, np.ndarray) or len(self.posteriors_) > 1:
             return None
         mu, U = self.glance(aims)
         if log_odds is not None:
@@ -218,48 +277,60 @@ class BayesianLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def belief(self, X: Rows, log_odds: Floats | None = None) -> Belief:
         """The margins of rows under the posterior, or around the `log_odds` of a model that borrows its spread."""
+        if len(self.posteriors_) > 1:
+            raise InputError(f"a belief is about two classes; the model has {len(self.posteriors_)}. Ask for `wanted`.")
         F = self.expand(X)
         mu = self.posterior_.mean(F) if log_odds is None else means(log_odds, self.posterior_.deviation(F) ** 2)
         return Belief(mu, lambda rows: self.posterior_.root(F[rows]))
 
     def margin(self, X: Any) -> Floats:
-        """The expected margin of every row, mu."""
-        check_is_fitted(self, "posterior_")
-        return self._of_features(X, self.posterior_.mean)
+        """The expected margin of every row, mu; of more than two classes, how far the two likeliest are apart."""
+        check_is_fitted(self, "posteriors_")
+        return self._of_features(X, self._margin)
 
     def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
-        """The log-odds of the labelled rows of the last `update`, each as if its own label had been left out."""
-        return moderated(*leave_one_out(self.expand(X), y, v, self.posterior_))
+        """The scores of the labelled rows of the last `update`, each as if its own label had been left out."""
+        F, problems = self.expand(X), zip(self._scale.signs(y), self.posteriors_, strict=True)
+        return self._joined([moderated(*leave_one_out(F, sign, v, one)) for sign, one in problems])
 
     def decision_function(self, X: Any) -> Floats:
-        """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`."""
-        check_is_fitted(self, "posterior_")
+        """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`.
+
+        Of more than two classes, the logarithms of `predict_proba`, one column for each.
+        """
+        check_is_fitted(self, "posteriors_")
         return self._of_features(X, self._log_odds)
 
     log_odds = decision_function
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likelier class of every row."""
-        positive = self.margin(X) >= 0.0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
+        """The likeliest class of every row."""
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[self._scale.predicted(scores)])
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of both classes, averaged over the posterior of the margin (MacKay 1992)."""
-        positive = expit(self.decision_function(X))
-        return np.column_stack([1.0 - positive, positive])
+        """Probabilities of all classes, averaged over the posterior of the margin (MacKay 1992)."""
+        scores = self.decision_function(X)
+        return self._scale.probabilities(scores)
+
+    def _margin(self, F: Floats) -> Floats:
+        scores = self._scale.joined([one.mean(F) for one in self.posteriors_])
+        return self._scale.contrast([scores])[0]
 
     def _log_odds(self, F: Floats) -> Floats:
-        return moderated(self.posterior_.mean(F), self.posterior_.deviation(F) ** 2)
+        return self._joined([moderated(one.mean(F), one.deviation(F) ** 2) for one in self.posteriors_])
+
+    def _joined(self, log_odds: list[Floats]) -> Floats:
+        return self._scale.normalised(self.sharpness_ * self._scale.joined(log_odds))
 
     def _of_features(self, X: Any, value: Callable[[Floats], Floats]) -> Floats:
         return of_blocks(self, X, lambda rows: value(self.expand(rows)))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "posterior_")
+        return hasattr(self, "posteriors_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
 
@@ -275,15 +346,25 @@ def means(log_odds: Floats, variance: Some) -> Floats:
     return np.asarray(log_odds * np.sqrt(1.0 + np.pi / 8.0 * variance))
 
 
+def wrong_order(margins: list[tuple[Floats, Floats]]) -> list[Floats]:
+    """For each class the chance that it is wrongly the first or the second, given the margins of all classes."""
+    s2 = np.column_stack([np.maximum(np.einsum("ij,ij->i", U, U), TINY) for _, U in margins])
+    first, second, gap = gaps(np.column_stack([mu for mu, _ in margins]))
+    rows = np.arange(len(gap))
+    wrong = ndtr(-gap / np.sqrt(s2[rows, first] + s2[rows, second]))
+    return [np.where((first == k) | (second == k), wrong, 0.0) for k in range(len(margins))]
+
+
 def labelled_set(
     model: Any, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> tuple[Rows, Floats, Floats, NDArray[Any]]:
-    """What a model is to be fitted to, checked: a weighted set of rows, their labels in {-1, +1}, and the classes."""
+    """What a model is to be fitted to, checked: a weighted set of rows, their labels as numbers, and the classes."""
     rows, labels, v = training_rows(model, X, y, sample_weight, first=True)
     check_usable(rows)
     check_some_weight(v)
-    classes = two_classes(labels[v > 0.0])
-    return *_as_set(rows, np.where(labels == classes[1], 1.0, -1.0), v), classes
+    some = v > 0.0
+    classes = classes_among(labels[some])
+    return *_as_set(take(rows, some), codes(labels[some], classes), v[some]), classes
 
 
 def _as_set(X: Rows, y: Floats, v: Floats) -> tuple[Rows, Floats, Floats]:
@@ -303,28 +384,45 @@ def _as_set(X: Rows, y: Floats, v: Floats) -> tuple[Rows, Floats, Floats]:
 
 
 def _learned(
-    features: Features, prior: Prior, start: Floats | None, X: Rows, y: Floats, v: Floats, *, choose: bool
-) -> tuple[Prior, Posterior]:
-    """The posterior given labels, under this prior, or under the best prior found from it where we may `choose`."""
-    under = _posteriors(features, X, y, v)
-    best = under(prior, start)
-    return climb(prior, best, under) if choose and len(y) else (prior, best)
+    features: Features,
+    prior: Prior,
+    start: list[Floats] | None,
+    X: Rows,
+    signs: list[Floats],
+    v: Floats,
+    *,
+    choose: bool,
+) -> tuple[Prior, list[Posterior]]:
+    """The posteriors given labels, under this prior, or under the best prior found from it where we may `choose`."""
+    under = _posteriors(features, X, signs, v)
+    every = list(range(len(signs)))
+    if not choose or not len(v):
+        return prior, under(every, prior, start).each
+    rows = [float(v[sign > 0.0].sum()) for sign in signs]
+    judges = sorted(sorted(every, key=lambda k: -rows[k])[:JUDGES])
+    own = None if start is None else [start[k] for k in judges]
+    prior, best = climb(prior, under(judges, prior, own), partial(under, judges))
+    return prior, (best if judges == every else under(every, prior, start)).each
 
 
-def _posteriors(features: Features, X: Rows, y: Floats, v: Floats) -> Callable[[Prior, Floats | None], Posterior]:
-    """A function that gives the posterior under any prior, from any start; priors of one scale share features."""
+def _posteriors(
+    features: Features, X: Rows, signs: list[Floats], v: Floats
+) -> Callable[[list[int], Prior, list[Floats] | None], Posteriors]:
+    """A function that gives some posteriors under any prior, from any starts; priors of one scale share features."""
     expanded = cache(partial(features, X))
 
-    def under(prior: Prior, start: Floats | None) -> Posterior:
+    def under(some: list[int], prior: Prior, start: list[Floats] | None) -> Posteriors:
         precision = prior.precision(features.sizes)
-        if start is not None and len(start) != len(precision):
-            start = None
-        return posterior(expanded(prior.width), y, v, precision, start)
+        begin: Sequence[Floats | None] = [None] * len(some)
+        if start is not None and len(start[0]) == len(precision):
+            begin = start
+        F = expanded(prior.width)
+        return Posteriors([posterior(F, signs[k], v, precision, w) for k, w in zip(some, begin, strict=True)])
 
     return under
 
 
-def climb(prior: Prior, best: Found, under: Callable[[Prior, Any], Found]) -> tuple[Prior, Found]:
+def climb(prior: Prior, best: Posteriors, under: Callable[[Prior, Any], Posteriors]) -> tuple[Prior, Posteriors]:
     """Move up and down each scale in turn while the evidence grows; at most two rounds."""
     for _ in range(2):
         before = prior
@@ -335,7 +433,7 @@ def climb(prior: Prior, best: Found, under: Callable[[Prior, Any], Found]) -> tu
                 k = steps.index(getattr(prior, name)) + way
                 while 0 <= k < len(steps):
                     tried = replace(prior, **{name: steps[k]})
-                    found = under(tried, best.mode if name != "scale" else None)
+                    found = under(tried, best.modes if name != "scale" else None)
                     if found.evidence <= best.evidence + 1e-3:
                         break
                     best, prior, k = found, tried, k + way

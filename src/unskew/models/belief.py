@@ -52,14 +52,17 @@ class Belief:
         return s
 
 
-def at_stake(mu: Some, U: Some) -> Floats:
+def at_stake(mu: Some, U: Some, wrong: Some | None = None) -> Floats:
     """The matrix M, as a mean over these rows; U has one row for each of them.
+
+    `wrong` is the chance that the label is on the other side of the margin, if that is not e_t.
 
     >>> at_stake(np.zeros(2), np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
     [[0.25, 0.0], [0.0, 0.25]]
     """
     variance = np.maximum(np.einsum("ij,ij->i", U, U), TINY)
-    w = ndtr(-np.abs(mu) / np.sqrt(variance)) / variance / len(mu)
+    e = ndtr(-np.abs(mu) / np.sqrt(variance)) if wrong is None else wrong
+    w = e / variance / len(mu)
     return np.asarray(U.T @ (U * w[:, None]), dtype=np.float64)
 
 
@@ -70,31 +73,52 @@ def settled(mu: Some, U: Some, M: Floats) -> Floats:
     return np.asarray(c / (1.0 + c * variance) * np.einsum("ij,ij->i", U @ M.astype(U.dtype, copy=False), U))
 
 
-def pick(mu: Floats, U: Floats, M: Floats, k: int) -> Ints:
-    """Choose k of these rows, one after the other: each settles the most, given that those before it are labelled.
+class _Labelled:
+    """One margin of some rows, as it is once some of them are labelled.
 
     S is the covariance of the coordinates of U, at first the identity. A label subtracts g h h' from it (Sherman and
     Morrison)::
 
         h = S u_i,    g = c_i / (1 + c_i s_i^2),    s_j^2 = u_j' S u_j,    Q_j = u_j' S M S u_j
+    """
+
+    def __init__(self, mu: Floats, U: Floats, M: Floats) -> None:
+        self.U, self.M, self.c = U, M, expit(mu) * expit(-mu)
+        self.S, self.variance = np.eye(U.shape[1]), np.einsum("ij,ij->i", U, U)
+        self.Q = np.einsum("ij,ij->i", U @ M, U)
+
+    def score(self) -> Floats:
+        """What the label of each row would settle now."""
+        return np.asarray(self.c / (1.0 + self.c * self.variance) * self.Q)
+
+    def label(self, i: int) -> None:
+        """From now on, row i is labelled."""
+        U, M, S, c = self.U, self.M, self.S, self.c
+        h = S @ U[i]
+        g, Mh = c[i] / (1.0 + c[i] * self.variance[i]), M @ h
+        along, across = (U @ np.column_stack((h, S @ Mh))).T
+        self.variance = np.maximum(self.variance - g * along**2, 0.0)
+        self.Q = np.maximum(self.Q - 2.0 * g * along * across + g * g * (h @ Mh) * along**2, 0.0)
+        S -= g * np.outer(h, h)
+
+
+def pick(margins: list[tuple[Floats, Floats, Floats]], k: int) -> Ints:
+    """Choose k of these rows, one after the other: each settles the most, given that those before it are labelled.
+
+    Of two classes there is one margin (mu, U, M). Of more there is one for each, and a label settles some of all.
 
     >>> U = np.array([[20.0, 0.0], [19.0, 0.0], [0.0, 1.0]])
-    >>> pick(np.zeros(3), U, at_stake(np.zeros(3), U), 2).tolist()              # 0 also settles 1
+    >>> pick([(np.zeros(3), U, at_stake(np.zeros(3), U))], 2).tolist()              # 0 also settles 1
     [0, 2]
     """
-    c = expit(mu) * expit(-mu)
-    S, variance, Q = np.eye(U.shape[1]), np.einsum("ij,ij->i", U, U), np.einsum("ij,ij->i", U @ M, U)
+    labelled = [_Labelled(*margin) for margin in margins]
     picked = np.empty(k, dtype=np.int64)
     for j in range(k):
-        score = c / (1.0 + c * variance) * Q
+        score = np.asarray(sum(margin.score() for margin in labelled))
         score[picked[:j]] = -np.inf
         i = picked[j] = int(np.argmax(score))
-        h = S @ U[i]
-        g, Mh = c[i] / (1.0 + c[i] * variance[i]), M @ h
-        along, across = (U @ np.column_stack((h, S @ Mh))).T
-        variance = np.maximum(variance - g * along**2, 0.0)
-        Q = np.maximum(Q - 2.0 * g * along * across + g * g * (h @ Mh) * along**2, 0.0)
-        S -= g * np.outer(h, h)
+        for margin in labelled:
+            margin.label(i)
     return picked
 
 

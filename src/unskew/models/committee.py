@@ -7,10 +7,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from unskew.labels import positions
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.belief import Belief, doubtful
-from unskew.models.classifiers import check_classifier, fit_weighted, margins, seeded
+from unskew.models.classifiers import check_classifier, fit_weighted, seeded
 from unskew.models.cross_fitting import cross_fitted_margins
+from unskew.models.scores import scale
 from unskew.rows import Blocks, Floats, Ints, Rows
 
 MEMBERS = 10
@@ -26,14 +28,15 @@ class BootstrapCommittee:
     """Copies of a classifier that differ by the weights of their labels (Bayesian bootstrap, Rubin 1981).
 
     For each member, the weights of the labels are multiplied by random draws from Exp(1). No label is left out, so
-    every member sees both classes. A label keeps its draws from round to round. The spread of the members' margins
+    every member sees every class. A label keeps its draws from round to round. The spread of the members' margins
     takes the place of a posterior::
 
         U = (margins of the members - their mean) / sqrt(members - 1),    U'U = covariance of margins
 
     and the mean is the margin of the classifier that is fitted with the weights as they are; this is the classifier
     that the user gets. With n labels, margins are limited to log(n + 1) (Laplace's rule of succession), because a
-    forest with pure leaves would claim infinite ones.
+    forest with pure leaves would claim infinite ones. If there are more than two classes, the margin of a row is the
+    log-odds of its likeliest class against the second one, by the fitted classifier.
 
     As long as the labels show only one class, no classifier can be fitted, and a `BayesianLogistic` takes its place.
     Members are fitted by joblib, one after the other unless within `joblib.parallel_config(n_jobs=...)`.
@@ -63,15 +66,15 @@ class BootstrapCommittee:
 
     def prepare(self, X: Rows, classes: NDArray[Any], blocks: Blocks = ()) -> Self:
         """Record the classes, and prepare the stand-in from unlabelled rows."""
-        self._classes = np.asarray(classes)
+        self._classes, self._scale = np.asarray(classes), scale(len(classes))
         stand_in = BayesianLogistic(random_state=self._rng).prepare(X, classes, blocks=blocks)
         self._stand_in: BayesianLogistic | None = stand_in
         return self
 
     def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
-        """Fit classifier and members to labels y in {-1, +1} with weights v; `choose` is for the stand-in's prior.
+        """Fit classifier and members to labels y with weights v; `choose` is for the stand-in's prior.
 
-        If this fails, the committee stays as it was.
+        Labels are numbers (`unskew.labels.codes`). If this fails, the committee stays as it was.
         """
         if len(np.unique(y)) < 2:
             assert self._stand_in is not None  # labels are never taken back
@@ -80,7 +83,7 @@ class BootstrapCommittee:
             self._labels, self._stand_in = len(y), stand_in
             return
         draws = [np.random.default_rng([self._seed, b]).exponential(size=len(y)) for b in range(MEMBERS)]
-        values = self._classes[(y > 0.0).astype(np.intp)]
+        values = self._classes[positions(y, self._scale.K)]
         jobs = (delayed(fit_weighted)(self._template, X, values, v * draw) for draw in (np.ones(len(y)), *draws))
         fitted, *members = Parallel()(jobs)
         self._labels, self._fitted, self._members, self._stand_in = len(y), fitted, members, None
@@ -104,28 +107,30 @@ class BootstrapCommittee:
         """The margins of rows, with their uncertainty."""
         if self._stand_in is not None:
             return self._stand_in.belief(X)
-        largest = np.log(self._labels + 1.0)
-        mu, *others = (
-            np.clip(margins(m, X, self._classes[1]), -largest, largest) for m in (self._fitted, *self._members)
-        )
+        scores = [self._scale.limited(self._by(m, X), self._labels) for m in (self._fitted, *self._members)]
+        mu, *others = self._scale.contrast(scores)
         mu = mu + TIES * np.random.default_rng([self._seed, self._labels]).standard_normal(len(mu))
         U = (np.stack(others) - np.mean(others, axis=0)) / np.sqrt(MEMBERS - 1.0)
         return Belief(mu, lambda rows: U[:, rows])
+
+    def _by(self, model: Any, X: Rows) -> Floats:
+        return self._scale.by(model, X, self._classes, self._labels)
 
     def margin(self, X: Rows) -> Floats:
         """The margin of every row by the fitted classifier."""
         if self._stand_in is not None:
             return self._stand_in.margin(X)
-        return margins(self._fitted, X, self._classes[1])
+        return self._scale.contrast([self._by(self._fitted, X)])[0]
 
     def log_odds(self, X: Rows) -> Floats:
-        """The log-odds of every row by the fitted classifier."""
-        return self.margin(X) if self._stand_in is None else self._stand_in.log_odds(X)
+        """The scores of every row by the fitted classifier: log-odds, or log-probabilities of all classes."""
+        return self._by(self._fitted, X) if self._stand_in is None else self._stand_in.log_odds(X)
 
     def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
-        """The log-odds of the labelled rows, each by a copy of the classifier that was fitted without it."""
+        """The scores of the labelled rows, each by a copy of the classifier that was fitted without it."""
         if self._stand_in is not None:
             return self._stand_in.held_out(X, y, v)
         if self._held_out is None:  # these are the rows it was fitted to: more fits would say the same
-            self._held_out = cross_fitted_margins(self._fitted, X, y, v, folds=min(FOLDS, len(y)))
+            folds, K = min(FOLDS, len(y)), self._scale.K
+            self._held_out = cross_fitted_margins(self._fitted, X, y, v, folds, K=K)
         return self._held_out

@@ -10,11 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_X_y, validate_data
 
 from unskew.errors import InputError
-from unskew.labels import missing
+from unskew.labels import MOST_CLASSES, missing
 from unskew.rows import Floats, Rows, all_usable, arrow_frame, as_weights, frame_rows, unusable
 
 BLOCK = 20_000
 """Rows classified at a time: their features, as many as a model may make of them, take up to 40 MB."""
+
+ADD_ROWS = "Add rows of the other class."
 
 _CHECKS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
 
@@ -81,7 +83,7 @@ def as_csr_or_dense(X: Any) -> Rows:
     return rows
 
 
-def two_classes(labels: NDArray[Any], *, remedy: str = "Add rows of the other class.") -> NDArray[Any]:
+def two_classes(labels: NDArray[Any], *, remedy: str = ADD_ROWS) -> NDArray[Any]:
     """The two class values among the labels, sorted; `remedy` is the advice where there is only one.
 
     >>> two_classes(np.array(["paid", "default", "paid"])).tolist()
@@ -94,10 +96,21 @@ def two_classes(labels: NDArray[Any], *, remedy: str = "Add rows of the other cl
             f"Only binary classification is supported. y must have two classes; got {len(found)}: {shown}. "
             "Merge classes or drop the others' rows."
         )
-    if len(found) < 2:
-        shown = f"one class: {found[0]}" if len(found) else "no label"
+    return classes_among(labels, remedy=remedy)
+
+
+def classes_among(labels: NDArray[Any], *, remedy: str = ADD_ROWS) -> NDArray[Any]:
+    """The class values among the labels, sorted; `remedy` is the advice where there is only one."""
+    classes = np.unique(labels)
+    if len(classes) > MOST_CLASSES:
+        raise InputError(
+            f"y must show at most {MOST_CLASSES} classes; got {len(classes)}. Merge rare classes, or cut a number into "
+            "a few ranges."
+        )
+    if len(classes) < 2:
+        shown = f"one class: {classes[0]}" if len(classes) else "no label"
         raise InputError(f"y must show two classes; got {shown}. {remedy}")
-    return found
+    return classes
 
 
 def check_usable(X: Rows) -> None:

@@ -6,18 +6,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unskew.errors import InputError
+from unskew.labels import positions
 from unskew.models.bayes import BayesianLogistic, labelled_set
 from unskew.models.belief import Belief
-from unskew.models.classifiers import check_classifier, fit_weighted, margins, seeded
+from unskew.models.classifiers import check_classifier, fit_weighted, seeded
 from unskew.models.cross_fitting import cross_fitted_margins
 from unskew.models.inputs import of_blocks
+from unskew.models.scores import scale
 from unskew.models.screen import Screen
+from unskew.models.stacking import stacked, together
 from unskew.models.trees import Trees
 from unskew.rows import Blocks, Floats, Ints, Rows, take
 
@@ -27,16 +28,6 @@ none of them had any weight."""
 
 ENOUGH = 10
 """With fewer labels, the logistic regression is alone."""
-
-FIRST, PULL = 0.8, 4.0
-"""As long as labels are few, the logistic regression has about the first weight, and the others share the rest. PULL is
-the price, in units of log loss, of a squared distance of 1 from there."""
-
-NO_WEIGHT = 0.01
-"""A smaller weight counts as 0."""
-
-WORTH = 0.5
-"""A member gets no weight unless the log loss without it would be larger by this much."""
 
 FOLDS = 5
 
@@ -55,6 +46,9 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     member gets no weight if the log loss (the sum over labels) without it is larger by less than half a unit. So if the
     truth is linear, the trees are left out, and cost nothing more when the team predicts.
 
+    If there are more than two classes, each member has scores l_mk for every class k (`unskew.models.scores`), the
+    probability of class k is proportional to exp(sum_m a_m l_mk), and the log loss is that of K classes.
+
     How sure the team is of its margins, and how they move together, comes from the logistic regression.
 
     Parameters
@@ -66,7 +60,7 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     Attributes
     ----------
-    classes_ : array of the two class values, the positive one last
+    classes_ : array of the class values, of two the positive one last
     members_ : list of fitted models
     weights_ : array, one weight for each member
 
@@ -92,10 +86,10 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows alone."""
-        rows, sign, v, classes = labelled_set(self, X, y, sample_weight)
+        rows, labels, v, classes = labelled_set(self, X, y, sample_weight)
         twin = copy(self)  # if this fails, the team stays as it was
         twin._start(rows, classes, v)
-        twin.update(rows, sign, v, choose=True)
+        twin.update(rows, labels, v, choose=True)
         self.__dict__.update(twin.__dict__)
         return self
 
@@ -124,7 +118,7 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         logistic = BayesianLogistic(random_state=rng).prepare(X, classes, v, blocks)
         self._seed = int(rng.integers(2**31))
         self.classes_, self.members_, self.weights_ = np.asarray(classes), [logistic], np.ones(1)
-        self._fitted_at, self._honest = 0, np.empty((1, 0))
+        self._scale, self._fitted_at, self._honest = scale(len(classes)), 0, np.empty((1, 0))
 
     @property
     def names_(self) -> list[str]:
@@ -132,14 +126,14 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         return [type(member).__name__ for member in self.members_]
 
     def update(self, X: Rows, y: Floats, v: Floats, *, choose: bool) -> None:
-        """Learn from labels y in {-1, +1} with weights v, those of the last update first; `choose` is for the prior.
+        """Learn from labels y with weights v, those of the last update first; `choose` is for the prior.
 
-        If this fails, the team stays as it was.
+        Labels are numbers (`unskew.labels.codes`). If this fails, the team stays as it was.
         """
         logistic, slow = copy(self.members_[0]), self.members_[1:]
-        logistic.update(X, y, v, choose=choose)
+        logistic.update(X, y, v, choose=choose, sharpen=False)  # its weight does that
         at, growth = self._fitted_at, GROWTH if self.weights_[1:].any() else IDLE
-        if len(y) >= max(ENOUGH, growth * at) and len(np.unique(y)) == 2:
+        if len(y) >= max(ENOUGH, growth * at) and len(np.unique(y)) > 1:
             slow, held_out = self._fitted(logistic, X, y, v)
             at = len(y)
         else:  # they have not seen the newer labels, so what they predict there is honest
@@ -149,24 +143,27 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
                 for member, known in zip(slow, self._honest[1:], strict=True)
             ]
         honest = np.array([logistic.held_out(X, y, v), *held_out])
-        weights = stacked(honest, y, v) if slow else np.ones(1)
+        # Alone, log-odds of two classes have weight 1; scores of each class against the rest are too unsure or too sure
+        weighed = len(y) and (slow or honest.ndim > 2)
+        weights = stacked(honest, y, v, self._scale) if weighed else np.ones(1)
         self.members_, self.weights_, self._honest, self._fitted_at = [logistic, *slow], weights, honest, at
 
     def _fitted(self, logistic: BayesianLogistic, X: Rows, y: Floats, v: Floats) -> tuple[list[Any], list[Floats]]:
-        """The members that take long, fitted to all labels, and their log-odds of each label without itself."""
-        trees = Trees(logistic.features_.columns(X), y > 0.0, v, seed=self._seed)
-        values = self.classes_[(y > 0.0).astype(np.intp)]
+        """The members that take long, fitted to all labels, and their scores of each label without itself."""
+        K, n = self._scale.K, len(y)
+        trees = Trees(logistic.features_.columns(X), y, v, K, seed=self._seed)
+        values = self.classes_[positions(y, K)]
         others = [fit_weighted(seeded(other, self._seed), X, values, v) for other in self.others]
-        held_out = [cross_fitted_margins(other, X, y, v, FOLDS) for other in others]
-        return [trees, *others], [trees.out_of_bag, *(_limited(margin, len(y)) for margin in held_out)]
+        held_out = [cross_fitted_margins(other, X, y, v, FOLDS, K=K) for other in others]
+        return [trees, *others], [trees.out_of_bag, *(self._scale.limited(scores, n) for scores in held_out)]
 
     def _of(self, member: Any, X: Rows, logistic: BayesianLogistic) -> Floats:
-        """The log-odds of rows by one member."""
+        """The scores of rows by one member."""
         if isinstance(member, BayesianLogistic):
             return member.log_odds(X)
         if isinstance(member, Trees):
             return member.log_odds(logistic.features_.columns(X))
-        return _limited(margins(member, X, self.classes_[1]), self._fitted_at)
+        return self._scale.limited(self._scale.by(member, X, self.classes_, self._fitted_at), self._fitted_at)
 
     @property
     def model(self) -> Self:
@@ -204,79 +201,51 @@ class Team(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         return found
 
     def belief(self, X: Rows) -> Belief:
-        """The margins of rows: their means by the team, and their covariances by the logistic regression."""
+        """The margins of rows: their means by the team, and their covariances by the logistic regression.
+
+        There is one margin for each row, so there must be two classes.
+        """
         found: Belief = self.members_[0].belief(X, self._log_odds(X))
         return found
 
     def held_out(self, X: Rows, y: Floats, v: Floats) -> Floats:
-        """The log-odds of the labelled rows of the last `update`, each as if its own label had been left out."""
-        return np.asarray(self.weights_ @ self._honest)
+        """The scores of the labelled rows of the last `update`, each as if its own label had been left out."""
+        return self._scale.normalised(together(self.weights_, self._honest))
 
     def decision_function(self, X: Any) -> Floats:
-        """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`."""
+        """The log-odds of the positive class for every row: log(p / (1 - p)) of `predict_proba`.
+
+        Of more than two classes, the logarithms of `predict_proba`, one column for each.
+        """
         check_is_fitted(self, "weights_")
         return of_blocks(self, X, self._log_odds)
 
-    margin = log_odds = decision_function
+    log_odds = decision_function
+
+    def margin(self, X: Any) -> Floats:
+        """The log-odds of every row; of more than two classes, of the likeliest one against the second."""
+        scores = self.decision_function(X)
+        return self._scale.contrast([scores])[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likelier class of every row."""
-        positive = self.decision_function(X) >= 0.0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
+        """The likeliest class of every row."""
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[self._scale.predicted(scores)])
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of both classes."""
-        positive = expit(self.decision_function(X))
-        return np.column_stack([1.0 - positive, positive])
+        """Probabilities of all classes."""
+        scores = self.decision_function(X)
+        return self._scale.probabilities(scores)
 
     def _log_odds(self, X: Rows) -> Floats:
         logistic, members = self.members_[0], zip(self.members_, self.weights_, strict=True)
-        return np.asarray(sum(a * self._of(member, X, logistic) for member, a in members if a > 0.0))
+        scores = np.asarray(sum(a * self._of(member, X, logistic) for member, a in members if a > 0.0))
+        return self._scale.normalised(scores)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "weights_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
-
-
-def _limited(margin: Floats, labels: int) -> Floats:
-    """Margins of at most log(n + 1) (Laplace's rule of succession): pure leaves would claim infinite ones."""
-    return np.clip(margin, -np.log(labels + 1.0), np.log(labels + 1.0))
-
-
-def stacked(honest: Floats, y: Floats, v: Floats) -> Floats:
-    """The weights of members with these honest log-odds of the labels y, one row for each member.
-
-    >>> y = np.array([1.0, -1.0] * 20); useless = np.tile([1.0, 1.0, -1.0, -1.0], 10)
-    >>> stacked(np.array([2.0 * y, useless]), y, np.ones(40)).round(1).tolist()
-    [1.5, 0.0]
-    """
-    weights, kept = np.zeros(len(honest)), list(range(len(honest)))
-    found, loss = _best(honest, y, v)
-    while len(kept) > 1:
-        fewer = [[other for other in kept if other != member] for member in kept[1:]]
-        without = [_best(honest[some], y, v) for some in fewer]
-        least = int(np.argmin([worse for _, worse in without]))
-        if without[least][1] >= loss + WORTH:
-            break
-        kept, (found, loss) = fewer[least], without[least]
-    weights[kept] = np.where(found < NO_WEIGHT, 0.0, found)
-    return weights if weights.any() else np.eye(len(honest))[0]
-
-
-def _best(honest: Floats, y: Floats, v: Floats) -> tuple[Floats, float]:
-    """The weights of these members, and the log loss that they leave."""
-    members = len(honest)
-    first = np.ones(1) if members == 1 else np.append(FIRST, np.full(members - 1, (1.0 - FIRST) / (members - 1)))
-
-    def loss(a: Floats) -> tuple[float, Floats]:
-        z = y * (a @ honest)
-        value = float(v @ np.logaddexp(0.0, -z) + PULL * np.sum((a - first) ** 2))
-        return value, honest @ (-v * y * expit(-z)) + 2.0 * PULL * (a - first)
-
-    found = minimize(loss, first, jac=True, bounds=[(0.0, None)] * members, method="L-BFGS-B").x
-    return found, float(v @ np.logaddexp(0.0, -y * (found @ honest)))

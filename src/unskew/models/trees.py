@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from scipy.special import logit
 from sklearn.tree import ExtraTreeRegressor
 
+from unskew.models.scores import scale
 from unskew.rows import Floats, Ints
 
 TREES = 100
@@ -35,8 +35,8 @@ class Trees:
     """Extremely randomised trees (Geurts, Ernst and Wehenkel 2006), each grown on a bootstrap sample of the labels.
 
     Every split is the best of some random cuts, so a tree takes little time to grow. A leaf says what share of its
-    labels is positive, by weight; the trees' mean p is the forest's probability. With k trees, the log-odds are those
-    of (k p + 1/2) / (k + 1), so that they are never infinite.
+    labels has each class, by weight; the trees' mean p is the forest's probability. With k trees and K classes, scores
+    are those of (k p + 1/K) / (k + 1), so that no class is impossible.
 
     For a labelled row, the trees whose samples do not contain it say what the forest would predict without its label
     (out-of-bag, Breiman 1996); this costs no further fit. Trees grow on one thread from their own seeds, so the same
@@ -46,33 +46,41 @@ class Trees:
     ----------
     trees : the grown trees, as scikit-learn keeps them
     out_of_bag : array
-        The log-odds of the labelled rows, each from the trees that have not seen it; 0 where every tree has.
+        The scores of the labelled rows (`unskew.models.scores`), each from the trees that have not seen it; of a row
+        that every tree has seen, those of equal shares.
 
     Examples
     --------
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 2)); positive = X.prod(axis=1) > 0
-    >>> trees = Trees(X, positive, np.ones(300), seed=0)
-    >>> bool(np.mean((trees.out_of_bag > 0) == positive) > 0.9)
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 2)); y = np.sign(X.prod(axis=1))
+    >>> trees = Trees(X, y, np.ones(300), seed=0)
+    >>> bool(np.mean((trees.out_of_bag > 0) == (y > 0)) > 0.9)
     True
     """
 
     _pack: Packed | None = None
 
-    def __init__(self, X: Floats, positive: Any, v: Floats, *, seed: int) -> None:
-        rows, target = single(X), np.asarray(positive, dtype=np.float64)
+    def __init__(self, X: Floats, y: Floats, v: Floats, K: int = 2, *, seed: int) -> None:
+        self._scale = scale(K)
+        rows, target = single(X), self._scale.targets(y)
         n, d = X.shape
-        said, voters = np.zeros(n), np.zeros(n)
+        said, voters = np.zeros(target.shape), np.zeros(n)
         self.trees: Sequence[Any] = [
             grown(rows, target, v, min(n, DRAWS), min(-(-d // 2), TRIED), [seed, t], said, voters) for t in range(TREES)
         ]
-        self.out_of_bag = np.where(voters > 0.0, softened(said / np.maximum(voters, 1.0), UNSEEN * TREES), 0.0)
+        heard = (said.T / np.maximum(voters, 1.0)).T
+        heard[voters == 0.0] = 1.0 / K
+        self.out_of_bag = self._softened(heard, UNSEEN * TREES)
 
     def log_odds(self, X: Floats) -> Floats:
-        """The log-odds of the positive class for every row."""
-        if len(X) >= MANY and X.shape[1] <= WIDE:
-            return softened(votes(np.require(X, np.float64, ["C", "W"]), self.packed) / TREES, TREES)
+        """The scores of every row: the log-odds of the positive class, or log-probabilities of all classes."""
+        if len(X) >= MANY and X.shape[1] <= WIDE and self._scale.K == 2:  # compiled loops add up one share
+            return self._softened(votes(np.require(X, np.float64, ["C", "W"]), self.packed) / TREES, TREES)
         rows = single(X)
-        return softened(sum(tree.predict(rows)[:, 0] for tree in self.trees) / TREES, TREES)
+        return self._softened(np.asarray(sum(shares(tree, rows) for tree in self.trees)) / TREES, TREES)
+
+    def _softened(self, p: Floats, k: float) -> Floats:
+        """The scores of shares p of k votes, with one vote added that is split evenly."""
+        return self._scale.of_shares((k * p + 1.0 / self._scale.K) / (k + 1.0))
 
     @property
     def packed(self) -> Packed:
@@ -82,7 +90,8 @@ class Trees:
         return self._pack
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"trees": [parts(tree) for tree in self.trees], "out_of_bag": self.out_of_bag}
+        kept = {"out_of_bag": self.out_of_bag, "_scale": self._scale}
+        return {"trees": [parts(tree) for tree in self.trees], **kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, trees=[of_parts(*known) for known in state["trees"]])
@@ -130,18 +139,9 @@ def grown(
 
 
 def shares(tree: Any, rows: Any) -> Floats:
-    """What a tree says about rows: the share of positives, or if it was grown for several classes, of each of them."""
-    found: Floats = tree.predict(rows)
-    return found[:, 0] if found.ndim == 2 else found[:, :, 0]
-
-
-def softened(p: Floats, k: float) -> Floats:
-    """The log-odds of a share p of k votes, with half a vote added for each class.
-
-    >>> softened(np.array([0.0, 0.5, 1.0]), 1).round(3).tolist()
-    [-1.099, 0.0, 1.099]
-    """
-    return np.asarray(logit((k * p + 0.5) / (k + 1.0)))
+    """What a tree says about rows: the share of positives, or of each of more than two classes."""
+    says: Floats = tree.predict(rows)
+    return says[..., 0]
 
 
 def votes(X: Floats, packed: Packed) -> Floats:

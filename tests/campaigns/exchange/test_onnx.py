@@ -15,7 +15,6 @@ from unskew.campaigns.exchange.onnx import NotConvertible, to_onnx
 from unskew.campaigns.tables.encoding import encoder, features
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.classifiers import deciding
-from unskew.models.many.team import ManyTeam
 from unskew.models.team import Team
 
 
@@ -107,7 +106,7 @@ def test_onnx_agrees_with_a_team_for_several_classes(steps: bool) -> None:
     kinds = {"income": "number", "children": "number", "married": "boolean", "region": "category", "since": "date"}
     columns = encoder(log, kinds)
     classes = np.array(["a", "b", "c", "d"])
-    model = ManyTeam(random_state=0).fit(features(columns, log), classes[truth.astype(int)])
+    model = Team(random_state=0).fit(features(columns, log), classes[truth.astype(int)])
     frame = people(3_000, 2)
     for some in (model, model.alone(0), model.alone(1)):
         pipeline = Pipeline([("features", columns), ("model", some)])
@@ -122,7 +121,7 @@ def test_onnx_agrees_with_a_team_for_several_classes(steps: bool) -> None:
 def test_onnx_keeps_classes_that_are_whole_numbers() -> None:
     frame = pl.DataFrame({"x": np.arange(60.0)})
     columns = encoder(frame, {"x": "number"})
-    model = ManyTeam(random_state=0).fit(features(columns, frame), np.repeat([7, 30, 9], 20))
+    model = Team(random_state=0).fit(features(columns, frame), np.repeat([7, 30, 9], 20))
     pipeline = Pipeline([("features", columns), ("model", model)])
     assert agree(to_onnx(pipeline), pipeline, frame).dtype == np.int64
 

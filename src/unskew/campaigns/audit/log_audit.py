@@ -19,13 +19,11 @@ from unskew.campaigns.tables.several_logs import policies_in
 from unskew.data import LoggedData
 from unskew.errors import InputError, unknown
 from unskew.estimation.design import Design
-from unskew.estimation.everyone import Everyone, trust
-from unskew.estimation.many import ManyEveryone
+from unskew.estimation.everyone import Everyone
 from unskew.estimation.population import PopulationEstimate
 from unskew.kept import nearly_all
 from unskew.methods.pool import JUDGE
 from unskew.models.bayes import BayesianLogistic
-from unskew.models.many.team import ManyTeam
 from unskew.pools.scanning import Progress
 from unskew.rows import Floats, take
 from unskew.sampling import weights
@@ -290,15 +288,10 @@ def _relative(data: LoggedData, pool: Any, seed: int) -> RelativeChances:
     )
 
 
-def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone | ManyEveryone:
+def _everyone(data: LoggedData, v: Floats, seed: int) -> Everyone:
     """Every row of the log as judged by a model fitted with weights v."""
-    many = data.K > 2
-    model = ManyTeam(trees=False, random_state=seed) if many else BayesianLogistic(random_state=seed)
-    model.prepare(data.X, data.classes, blocks=data.blocks)
+    model = BayesianLogistic(random_state=seed).prepare(data.X, data.classes, blocks=data.blocks)
     model.update(data.revealed_X, data.revealed_y, v, choose=True)
     held_out = model.held_out(data.revealed_X, data.revealed_y, v)
     judged = Design.of(data), model.log_odds(data.X), np.flatnonzero(data.z), data.revealed_y, held_out
-    if many:
-        return ManyEveryone.judged(*judged).trusting(data)
-    found = Everyone.judged(*judged)
-    return replace(found, log=trust(data, found.margin))
+    return Everyone.judged(*judged).trusting(data)

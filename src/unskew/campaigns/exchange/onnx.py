@@ -19,11 +19,10 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from unskew.campaigns.exchange.onnx_log_odds import DOUBLE, INT64, OPSET, VERSION, log_odds, scores
+from unskew.campaigns.exchange.onnx_log_odds import DOUBLE, INT64, OPSET, VERSION, log_odds
 from unskew.campaigns.tables.encoding import MISSING, PlainColumns
 from unskew.errors import InputError
 from unskew.models.bayes import BayesianLogistic
-from unskew.models.many.team import ManyTeam
 from unskew.models.team import Team
 
 INPUTS = (
@@ -32,7 +31,7 @@ INPUTS = (
     "column holds, and the classes in the order of the probabilities."
 )
 
-OURS = (Team, ManyTeam, BayesianLogistic)
+OURS = (Team, BayesianLogistic)
 """The models that can be written."""
 
 CONVERTED = ("number", "boolean", "date", "category")
@@ -91,7 +90,7 @@ def _check_model(model: Any) -> None:
     if not isinstance(model, OURS):
         got = type(model).__name__
         raise NotConvertible(f"only Team and BayesianLogistic can be written as ONNX; got {got}. Use model.joblib.")
-    if isinstance(model, (Team, ManyTeam)) and len(model.others):
+    if isinstance(model, Team) and len(model.others):
         got = ", ".join(type(other).__name__ for other in model.others)
         raise NotConvertible(f"a team with further members cannot be written as ONNX; got {got}. Use model.joblib.")
 
@@ -185,15 +184,14 @@ def _model_shapes(operator: Any) -> None:
 
 def _model(scope: Any, operator: Any, container: Any) -> None:
     """`predict` and `predict_proba` of a team or of a logistic regression."""
-    model: Team | ManyTeam | BayesianLogistic = operator.raw_operator
+    model: Team | BayesianLogistic = operator.raw_operator
     label, probabilities = ({"output_names": [output.full_name], **VERSION} for output in operator.outputs)
     X = ops.OnnxCast(operator.inputs[0], to=DOUBLE, **VERSION)  # single if all are categories
-    if isinstance(model, ManyTeam):
-        found = scores(X, model)
+    found = log_odds(X, model)
+    if len(model.classes_) > 2:
         ops.OnnxSoftmax(found, axis=1, **probabilities).add_to(scope, container)
         place = ops.OnnxArgMax(found, axis=1, keepdims=0, **VERSION)
     else:
-        found = log_odds(X, model)
         positive = ops.OnnxSigmoid(found, **VERSION)
         negative = ops.OnnxSub(np.array([1.0]), positive, **VERSION)
         ops.OnnxConcat(negative, positive, axis=1, **probabilities).add_to(scope, container)

@@ -1,4 +1,4 @@
-"""The log-odds of this package's models, or their scores of several classes, step by step as ONNX operators."""
+"""The scores of this package's models, step by step as ONNX operators."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +11,6 @@ from skl2onnx.proto import onnx_proto
 from unskew.models.bayes import BayesianLogistic
 from unskew.models.features import Features
 from unskew.models.laplace import Posterior
-from unskew.models.many.logistic import OneAgainstRest
-from unskew.models.many.team import ManyTeam
-from unskew.models.many.trees import ManyTrees
 from unskew.models.team import Team
 from unskew.models.trees import Trees
 from unskew.rows import Floats
@@ -25,33 +22,22 @@ VERSION = {"op_version": OPSET[""]}
 
 
 def log_odds(X: Any, model: Team | BayesianLogistic) -> Any:
-    """The log-odds of rows X, which are numbers in double precision; members of a team without weight are left out."""
+    """The log-odds of rows X, which are numbers in double precision; members of a team without weight are left out.
+
+    Of more than two classes, scores with a column for each class, whose softmax is the probabilities.
+    """
     if isinstance(model, BayesianLogistic):
         return _logistic(_columns(X, model.features_), model)
-    return _together(X, model)
-
-
-def scores(X: Any, model: ManyTeam) -> Any:
-    """The scores of all classes, one column for each. Their softmax is the probabilities."""
-    return _together(X, model)
-
-
-def _together(X: Any, team: Team | ManyTeam) -> Any:
-    columns = _columns(X, team.members_[0].features_)
+    columns = _columns(X, model.members_[0].features_)
     parts = [
         ops.OnnxMul(_of(member, columns), np.array([a]), **VERSION)
-        for member, a in zip(team.members_, team.weights_, strict=True)
+        for member, a in zip(model.members_, model.weights_, strict=True)
         if a
     ]
     return ops.OnnxSum(*parts, **VERSION)
 
 
-def _of(member: BayesianLogistic | Trees | OneAgainstRest | ManyTrees, columns: Any) -> Any:
-    if isinstance(member, ManyTrees):
-        return _many_trees(columns, member.trees)
-    if isinstance(member, OneAgainstRest):
-        F = _expand(columns, member)
-        return ops.OnnxConcat(*(_moderated(F, found) for found in member.posteriors_), axis=1, **VERSION)
+def _of(member: BayesianLogistic | Trees, columns: Any) -> Any:
     return _trees(columns, member.trees) if isinstance(member, Trees) else _logistic(columns, member)
 
 
@@ -64,8 +50,12 @@ def _columns(X: Any, features: Features) -> Any:
 
 
 def _logistic(columns: Any, model: BayesianLogistic) -> Any:
-    """`BayesianLogistic.decision_function`."""
-    return _moderated(_expand(columns, model), model.posterior_)
+    """`BayesianLogistic.decision_function`, before it is normalised."""
+    F = _expand(columns, model)
+    scores = [_moderated(F, posterior) for posterior in model.posteriors_]
+    if len(scores) == 1:
+        return scores[0]
+    return ops.OnnxMul(ops.OnnxConcat(*scores, axis=1, **VERSION), np.array([model.sharpness_]), **VERSION)
 
 
 def _moderated(F: Any, found: Posterior) -> Any:
@@ -78,7 +68,7 @@ def _moderated(F: Any, found: Posterior) -> Any:
     return ops.OnnxDiv(mean, ops.OnnxSqrt(widened, **VERSION), **VERSION)
 
 
-def _expand(columns: Any, model: BayesianLogistic | OneAgainstRest) -> Any:
+def _expand(columns: Any, model: BayesianLogistic) -> Any:
     """`Features.__call__`: a constant 1, the linear block and, where the prior has one, the Fourier block."""
     features = model.features_
     indicators = [_indicators(columns, j, values) for j, values in features._codes]
@@ -103,20 +93,14 @@ def _indicators(columns: Any, j: int, values: Floats) -> Any:
 
 
 def _trees(columns: Any, trees: Sequence[Any]) -> Any:
-    """`Trees.log_odds`."""
-    said = ops.OnnxGather(np.concatenate([t.value[:, 0, 0] for t in trees]), _leaves(columns, trees), **VERSION)
-    votes = ops.OnnxReduceSum(said, np.array([1]), keepdims=1, **VERSION)
-    softened = ops.OnnxDiv(ops.OnnxAdd(votes, np.array([0.5]), **VERSION), np.array([len(trees) + 1.0]), **VERSION)
-    return ops.OnnxLog(ops.OnnxDiv(softened, ops.OnnxSub(np.array([1.0]), softened, **VERSION), **VERSION), **VERSION)
-
-
-def _many_trees(columns: Any, trees: Sequence[Any]) -> Any:
-    """`ManyTrees.scores`."""
+    """`Trees.log_odds`: of two classes, leaves have the share of one."""
     shares = np.concatenate([t.value[:, :, 0] for t in trees])
     said = ops.OnnxGather(shares, _leaves(columns, trees), axis=0, **VERSION)
-    votes = ops.OnnxReduceSum(said, np.array([1]), keepdims=0, **VERSION)
-    softened = ops.OnnxAdd(votes, np.array([1.0 / shares.shape[1]]), **VERSION)
-    return ops.OnnxLog(ops.OnnxDiv(softened, np.array([len(trees) + 1.0]), **VERSION), **VERSION)
+    votes, K = ops.OnnxReduceSum(said, np.array([1]), keepdims=0, **VERSION), max(shares.shape[1], 2)
+    softened = ops.OnnxDiv(ops.OnnxAdd(votes, np.array([1.0 / K]), **VERSION), np.array([len(trees) + 1.0]), **VERSION)
+    if shares.shape[1] > 1:
+        return ops.OnnxLog(softened, **VERSION)
+    return ops.OnnxLog(ops.OnnxDiv(softened, ops.OnnxSub(np.array([1.0]), softened, **VERSION), **VERSION), **VERSION)
 
 
 def _leaves(columns: Any, trees: Sequence[Any]) -> Any:

@@ -14,13 +14,12 @@ from unskew.campaigns.tables.column_features import column_features
 from unskew.errors import NoRandomLabel
 from unskew.estimation.design import Design
 from unskew.estimation.everyone import Everyone
-from unskew.estimation.many import ManyEveryone
 from unskew.labels import positions
 from unskew.methods.learner import Learner
 from unskew.methods.loop import Observed
 from unskew.methods.pool import PoolMethod
 from unskew.models.classifiers import LEAST, fit_weighted
-from unskew.models.many.scores import class_probabilities
+from unskew.models.scores import class_probabilities
 from unskew.rows import Floats, Ints
 
 FOLDS = 5
@@ -131,7 +130,7 @@ def features_of_others(method: PoolMethod, design: Design, k: int, rng: np.rando
     return found
 
 
-def _label_weights(everyone: Everyone | ManyEveryone, labelled: Ints) -> tuple[Floats, bool]:
+def _label_weights(everyone: Everyone, labelled: Ints) -> tuple[Floats, bool]:
     """How much each label counts in the estimate of the error; all the same if there is none."""
     try:
         share = everyone.estimate().log_share or 0.0

@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 import sklearn
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
@@ -35,18 +34,17 @@ from unskew.errors import EmptyMeasure, NoRandomLabel
 from unskew.estimation.costs import Costs
 from unskew.estimation.design import Design, Picked
 from unskew.estimation.everyone import Everyone
-from unskew.estimation.many import ManyEveryone
 from unskew.estimation.population import PopulationEstimate
 from unskew.estimation.strata import Part
-from unskew.labels import codes
+from unskew.labels import codes, positions
 from unskew.methods.learner import Learner, Member
-from unskew.methods.loop import Method
 from unskew.methods.pool import LOOK_AT, PoolMethod
 from unskew.methods.prospect import Prospect
 from unskew.methods.registry import POOL_METHODS, method_named, source_digest
 from unskew.methods.rounds import DRAWN, PoolRound
 from unskew.methods.stopping import prospect
 from unskew.models.bayes import BayesianLogistic
+from unskew.models.scores import scale
 from unskew.models.team import Team
 from unskew.pools.scanning import Progress
 from unskew.rows import Floats, Rows, as_rows
@@ -83,7 +81,7 @@ class Fitting:
         self._prepared = Prepared(folder, settings, self._cache, progress)
         self._lock = threading.RLock()
         self._last: Fitted | None = None
-        self._judged: tuple[str, Everyone | ManyEveryone] | None = None
+        self._judged: tuple[str, Everyone] | None = None
 
     @property
     def prepared(self) -> Prepared:
@@ -278,13 +276,13 @@ class Fitting:
     def prospect(self, answered: Sequence[Row]) -> Prospect | None:
         """What the next labels are expected to gain; None if there are too few labels, or a method that cannot tell."""
         method = self.method(answered)
-        if type(method).belief is Method.belief or method.log_.K > 2:
+        if not method.believes:
             return None
         with threadpool_limits(1):
             found = prospect(method, self._started)
         return found if found is not None and found.labels else None
 
-    def everyone(self, asked: Snapshot, *, whole: bool = False) -> Everyone | ManyEveryone:
+    def everyone(self, asked: Snapshot, *, whole: bool = False) -> Everyone:
         """Every row of log and pool as judged by the model after these answers, and how their labels came about.
 
         In a large pool, a sample of the rows is scored and stands for the others, unless the `whole` pool is asked for.
@@ -326,7 +324,7 @@ class Fitting:
             margin[learned] = method.held_out(seen.X, seen.y)
             return margin, method.costs
 
-    def members(self, asked: Snapshot) -> list[tuple[Member, Everyone | ManyEveryone]]:
+    def members(self, asked: Snapshot) -> list[tuple[Member, Everyone]]:
         """The members of the model after these answers, each with everyone as it alone would judge them.
 
         There are none if the model is no team.
@@ -348,38 +346,31 @@ def predicted(model: Pipeline, settings: Settings, frame: pl.DataFrame) -> pl.Da
     """
     columns = [frame[settings.id]] if settings.id in frame.columns else []
     judge, X = model.named_steps["model"], features(model.named_steps["features"], frame)
-    if len(settings.classes) > 2:
-        classes, p, every = _judged_many(judge, X, settings.classes)
-        more = [pl.Series(f"probability of {name}", one, dtype=pl.Float64) for name, one in every.items()]
+    decided, p = _judged(judge, X)
+    predictions = pl.Series("prediction", decided.astype(str), dtype=pl.String)
+    every: dict[str, Floats] = {}
+    if p is not None:
+        shares = dict(zip(map(str, judge.classes_), p.T, strict=True))
+        none = np.zeros(len(p))  # of a class that no label has shown
+        every = {name: shares.get(name, none) for name in settings.classes}
+    if len(settings.classes) == 2:
+        likely, every = every.get(settings.classes[1]), {}
     else:
-        (classes, p), more = _judged(judge, X, settings.classes[1]), []
-    labels = pl.Series("prediction", classes.astype(str), dtype=pl.String)
-    return pl.DataFrame([*columns, labels, pl.Series("probability", p, dtype=pl.Float64), *more])
+        likely = None if p is None else p[np.arange(len(p)), positions(codes(decided, judge.classes_), p.shape[1])]
+    probability = pl.Series("probability", [None] * X.shape[0] if likely is None else likely, dtype=pl.Float64)
+    more = [pl.Series(f"probability of {name}", share, dtype=pl.Float64) for name, share in every.items()]
+    return pl.DataFrame([*columns, predictions, probability, *more])
 
 
-def _judged_many(
-    model: Any, X: Rows, classes: Sequence[str]
-) -> tuple[NDArray[Any], Floats | list[None], dict[str, Floats]]:
-    """What a model of more than two classes says of rows: the class, its probability, and those of all classes."""
-    if not hasattr(model, "predict_proba"):
-        return np.asarray(model.predict(X)), [None] * X.shape[0], {}
-    p, known = model.predict_proba(X), [str(name) for name in model.classes_]
-    none = np.zeros(len(p))  # of a class that no label has shown
-    every = {name: p[:, known.index(name)] if name in known else none for name in classes}
-    return model.classes_[p.argmax(axis=1)], p.max(axis=1), every
-
-
-def _judged(model: Any, X: Rows, positive: str) -> tuple[NDArray[Any], Floats | list[None]]:
+def _judged(model: Any, X: Rows) -> tuple[NDArray[Any], Floats | None]:
     """What `predict` and `predict_proba` say of rows. Our own models look at them once for both."""
     own = getattr(model, "estimator_", model)  # a threshold of its own is around it
     if not isinstance(own, (Team, BayesianLogistic)):
-        known = hasattr(model, "predict_proba")
-        p = model.predict_proba(X)[:, list(model.classes_).index(positive)] if known else [None] * X.shape[0]
-        return model.predict(X), p
-    log_odds = own.decision_function(X)
-    p = np.asarray(expit(log_odds))
-    flagged = log_odds >= 0.0 if own is model else p >= model.threshold
-    return own.classes_[flagged.astype(np.intp)], p
+        return model.predict(X), model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    scores, of = own.decision_function(X), scale(len(own.classes_))
+    p = of.probabilities(scores)
+    at = of.predicted(scores) if own is model else (p[:, 1] >= model.threshold).astype(np.intp)
+    return own.classes_[at], p
 
 
 def design_of(method: PoolMethod, asked: Snapshot, *, whole: bool = False) -> Design:

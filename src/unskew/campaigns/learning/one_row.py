@@ -13,7 +13,7 @@ from unskew.campaigns.ledger.state import Snapshot
 from unskew.campaigns.tables.column_features import column_features
 from unskew.campaigns.tables.encoding import features, from_plain, to_plain
 from unskew.errors import InputError
-from unskew.models.many.scores import class_probabilities
+from unskew.models.scores import class_probabilities
 from unskew.rows import Floats
 
 OTHERS = 200

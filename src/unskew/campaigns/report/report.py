@@ -35,14 +35,12 @@ from unskew.sampling.diagnostics import diagnose
 from unskew.writing import Output, page_of
 
 COMMAND = "unskew report"
-SHOWN = ("cost", "error", "precision", "recall", "f1", "balanced_error", "auc", "log_loss")
-"""The measures in the table, as far as they were estimated."""
+SHOWN = ("cost", "error", "precision", "recall", "f1", "balanced_error", "auc")
+"""The measures in the table, as far as they were estimated. If there are more than two classes, the log loss is too."""
 
 KINDS = {
     "BayesianLogistic": "Bayesian logistic regression",
     "Trees": "Trees",
-    "OneAgainstRest": "Bayesian logistic regression, one class against the rest",
-    "ManyTrees": "Trees",
 }
 """The members of a team in words."""
 
@@ -103,7 +101,7 @@ def gather(campaign: Campaign) -> dict[str, Any]:
         "next_steps": next_steps(campaign.name, status, to_come, spots),
         "before": before and _shown(before),
         "now": now and _shown(now),
-        "measures": _rows(measures, settings.classes),
+        "measures": _rows(measures, settings.classes, (*SHOWN, "log_loss") if many else SHOWN),
         "members": members,
         "alone_by": alone_by,
         "alone": [_member(worth) for worth in members],
@@ -175,11 +173,12 @@ def _measures(measuring: Measuring) -> dict[str, PopulationEstimate | None]:
         return {}
 
 
-def _rows(measures: dict[str, PopulationEstimate | None], classes: tuple[str, ...]) -> list[tuple[str, str, str]]:
+def _rows(
+    measures: dict[str, PopulationEstimate | None], classes: tuple[str, ...], shown: tuple[str, ...]
+) -> list[tuple[str, str, str]]:
     """For each measure its name in words, its value and its interval; or, where it has none, why."""
     rows = []
-    shown = [name for name in SHOWN if name in measures and (name != "log_loss" or len(classes) > 2)]
-    for name in shown:
+    for name in (name for name in shown if name in measures):
         found, words = measures[name], MEASURES[name].format(positive=classes[1], negative=classes[0])
         if found is None:
             rows.append((words, uncomputable(name), ""))

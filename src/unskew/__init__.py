@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from unskew.models.linear import LinearClassifier
     from unskew.models.team import Team
 
-__version__ = "0.10.0"
+__version__ = "0.11.0"
 
 __all__ = [
     "IDBAL",

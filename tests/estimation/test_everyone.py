@@ -32,18 +32,18 @@ def test_labels_of_a_log_that_is_not_trusted_do_not_judge(log: str) -> None:
     if log != "given":
         counts[: run.design.m] = False
     twin = Calibration(run.margin[counts], run.y[counts])
-    assert run.calibration.positive(run.margin).tolist() == twin.positive(run.margin).tolist()
+    assert run.calibration.chances(run.margin).tolist() == twin.chances(run.margin).tolist()
     m = run.design.m
     alone = Everyone(Design(run.design.z, run.design.q0), run.margin[:m], run.y[:m], log)
     every = Calibration(alone.margin[run.design.z], alone.y[run.design.z])
-    positive = alone.calibration.positive(alone.margin)
-    assert positive.tolist() == every.positive(alone.margin).tolist()
+    positive = alone.calibration.chances(alone.margin)
+    assert positive.tolist() == every.chances(alone.margin).tolist()
 
 
 def test_doubts_are_the_chances_that_labels_are_wrong() -> None:
     everyone = of_a_log()
     rows = np.flatnonzero(everyone.design.labelled)[:40]
-    positive = everyone.calibration.positive(everyone.margin)
+    positive = everyone.calibration.chances(everyone.margin)
     for i, chance in zip(rows, everyone.doubts(rows), strict=True):
         assert chance == pytest.approx(1.0 - positive[i] if everyone.y[i] > 0 else positive[i])
 
@@ -84,7 +84,7 @@ def test_a_wanted_recall_is_that_of_all_the_rows_that_a_log_stands_for(recall: f
     log = LoggedData(margin[:, None], y, q0=0.4, classes=(-1.0, 1.0), kept=Kept(40, 200))
     everyone = Everyone(Design.of(log), margin, np.where(z, y, 0.0))
     found = everyone.costs_for(recall)
-    positive = everyone.calibration.positive(margin)
+    positive = everyone.calibration.chances(margin)
     times = np.where(z, 2, 5)
     copies = np.repeat(np.argsort(-margin), times[np.argsort(-margin)])
     upto = [positive[copies[: k + 1]].sum() for k in range(len(copies))]

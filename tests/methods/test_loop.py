@@ -127,8 +127,11 @@ def test_propensities_of_a_frame_are_estimated_unless_nearly_all_rows_have_a_lab
     assert whole.q0_estimated and whole.only_labelled and whole.q0.tolist() == [1.0] * 400
 
 
-def test_what_a_class_is_measured_against_is_for_more_than_two(begun):
+def test_a_class_of_two_can_be_named(begun):
     _, method = begun
-    with pytest.raises(InputError, match="of= is for more than two classes; got 1.0 for two"):
-        method.error(of=1.0)
+    assert method.error("recall", of=1.0) == method.error("recall")
+    negative, positive = method.error("recall", of=-1.0), method.error("recall")
+    assert (negative.value, negative.low) != (positive.value, positive.low)
+    with pytest.raises(InputError, match="labels must be -1.0 or 1.0; got 7"):
+        method.error(of=7)
     assert isinstance(method.log_, LoggedData)

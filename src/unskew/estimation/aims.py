@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unskew.errors import InputError
+from unskew.errors import InputError, exact
 from unskew.estimation.costs import EQUAL, Costs, probability
 from unskew.estimation.sentences import achieved, beside, constant, short_of, sources
 
@@ -47,8 +47,9 @@ class Aim:
             raise InputError(f"recall must be in (0, 1); got {recall!r}. To find nine in ten positive rows, pass 0.9.")
         if not self.costs.equal:
             raise InputError(
-                f"a recall and costs exclude each other: each decides which rows are flagged; got recall {recall!r} "
-                f"and costs {self.costs.false_negative!r} and {self.costs.false_positive!r}. Give one of them."
+                f"a recall and costs exclude each other: each decides which rows are flagged; got recall "
+                f"{exact(recall)} and costs {exact(self.costs.false_negative)} and "
+                f"{exact(self.costs.false_positive)}. Give one of them."
             )
 
     @property

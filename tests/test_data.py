@@ -221,3 +221,18 @@ def test_very_large_features_cause_no_warnings(largest: float, wrap: Callable[[A
     method.ask(10)
     method.tell(np.where(np.arange(10) % 2, 1, -1))
     assert set(method.predict(wrap(pool))) <= {-1, 1}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("largest", [1e30, 3.4e38, 3.5e38, 1e99, -3.5e38, -1e99])
+def test_columns_of_very_large_features_cause_no_warnings(largest: float) -> None:
+    """Sums of what a tree sees stay finite, not only the values themselves."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.where(rng.random(60) < 0.5, 1, -1)
+    X *= largest / np.abs(X).max()
+    for rows in (X, np.abs(X), -np.abs(X)):
+        log = LoggedData(rows, y, z=rng.random(60) < 0.7, q0=np.full(60, 0.5))
+        method = Unskew(random_state=0).start(log, rows)
+        method.ask(5)
+        method.tell(np.ones(5))
+        assert 0.0 <= method.error().value <= 1.0

@@ -25,6 +25,11 @@ LARGEST_FEATURE = 1e100
 """Sums of squares of larger values overflow, or leave nothing of all other features."""
 
 
+LARGEST_IN_TREE = 1e30
+"""scikit-learn sums what a tree sees in single precision, which ends at 3.4e38. Sums of 10^8 values
+of this size do not reach it."""
+
+
 def as_rows(X: ArrayLike | Any, *, name: str = "X", columns: Sequence[str] | None = None) -> Rows:
     """`X` as float64 rows, dense or CSR, with every value finite and at most 1e100 in size."""
     rows: Rows
@@ -46,6 +51,19 @@ def as_rows(X: ArrayLike | Any, *, name: str = "X", columns: Sequence[str] | Non
     if not all_usable(rows):
         raise unusable(rows, name=name, columns=columns)
     return rows
+
+
+def for_tree(X: Rows) -> Rows:
+    """Values as far as scikit-learn's trees can hold and sum them; larger ones are cut.
+
+    >>> for_tree(np.array([[1.5, -1e40]])).tolist()
+    [[1.5, -1e+30]]
+    """
+    if isinstance(X, np.ndarray):
+        return np.clip(X, -LARGEST_IN_TREE, LARGEST_IN_TREE)
+    held = X.copy()
+    held.data = np.clip(held.data, -LARGEST_IN_TREE, LARGEST_IN_TREE)
+    return held
 
 
 def is_frame(X: Any) -> bool:

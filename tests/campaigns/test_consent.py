@@ -20,7 +20,7 @@ from unskew.campaigns.folder import digest
 from unskew.campaigns.ledger.engines import place
 from unskew.campaigns.ledger.events import Extended
 from unskew.campaigns.tables.pool_files import read_list, write_list
-from unskew.errors import NotAgreed, StoreError
+from unskew.errors import InputError, NotAgreed, StoreError
 from unskew.pools.files import PoolFile, find_files
 
 OTHERS = "and you did not agree to connect to it. If you trust it, set UNSKEW_ADDRESSES to"
@@ -169,6 +169,10 @@ def test_a_list_is_read_as_it_was_written(tmp_path):
         {"size": -1}, {"rows": 4}, {"rows": True}, {"modified": None}, {"groups": [1, -1, 3]}, {"groups": "12"},
         {"groups": None}, {"groups": [[1], 2]}, {"footer": 7}, {"sha256": None}, {"edges": [1, 2, 3]}, {"other": 1},
         {"path": "/data/x.csv"}, {"path": "/data/x.csv", "edges": [9, 5, 3]}, {"path": "/data/x.csv", "edges": [1, 2]},
+        {"rows": 10**10 + 1, "groups": [10**10 + 1]}, {"rows": 10**18, "groups": [10**18]},
+        {"path": "/data/x.csv", "groups": [3], "edges": [5, 12]},
+        {"path": "/data/x.csv", "groups": [3], "edges": [5, 7]},
+        {"path": "/data/x.csv", "rows": 10**9, "groups": [10**9], "edges": [5, 10]},
     ],
 )  # fmt: skip
 def test_a_list_of_anything_else_is_damaged(tmp_path, changed):
@@ -212,12 +216,37 @@ def test_a_local_file_that_the_list_does_not_describe_is_not_read(tables, tmp_pa
     """The list of a foreign folder may name any file here. Its rows are not read unless it is the one described."""
     mine = tmp_path / "mine.csv"
     mine.write_text("x0,x1\nsecret,1\n")
-    folder = forged(tables, tmp_path, [TEXT._replace(path=str(mine), rows=3, edges=(6, 15)), TEXT])
+    folder = forged(tables, tmp_path, [TEXT._replace(path=str(mine), size=15, edges=(6, 15)), TEXT])
     stranger()
     more = ["1000"] if command == "why" else []
     said = refused(capsys, command, str(folder), *more)
     assert said.endswith(f"{mine} is not the file the campaign began with. Restore it from a copy.\n")
     assert "secret" not in said
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@pytest.mark.parametrize("groups", [(10**10,), (400, 1), (399,), (200, 200), (0, 400), ()])
+def test_rows_that_are_not_in_the_file(tables, tmp_path, monkeypatch, capsys, ending, groups):
+    """A list may claim any number of rows; nothing is made of it before the file was asked."""
+    rows = pl.read_parquet(tables / "pool.parquet")
+    (tmp_path / "mine").mkdir()
+    path = tmp_path / "mine" / f"x{ending}"
+    rows.write_parquet(path) if ending == ".parquet" else rows.write_ipc(path)
+    (file,) = find_files(path)
+    assert file.rows == 400 and file.groups == (400,)
+    folder = forged(tables, tmp_path, [file._replace(rows=sum(groups), groups=groups)])
+    with monkeypatch.context() as patch:
+        patch.setattr("unskew.pools.files.cut", None)
+        for command in ("status", "ask", "report"):
+            said = refused(capsys, command, str(folder))
+            assert f"{path} is not the file the campaign began with. Restore it" in said
+
+
+def test_a_footer_that_claims_too_many_rows(tmp_path, monkeypatch):
+    pl.DataFrame({"x": range(30)}).write_parquet(tmp_path / "x.parquet")
+    monkeypatch.setattr("unskew.pools.fingerprints.MOST_ROWS", 29)
+    with pytest.raises(InputError, match=r"claims 30 rows; the most is 29\. Name fewer files"):
+        find_files(tmp_path / "x.parquet")
 
 
 def forged(tables, tmp_path, files):

@@ -132,6 +132,7 @@ def _in_files(prepared: Prepared, source: Any, progress: Progress | None) -> New
             f"the pool stays in its files, so new rows must be in files too; got {type(source).__name__}. Write them "
             "to a Parquet file, and pass its path."
         )
+    prepared.check_files()
     files = find_files(source)
     kinds = [kind_of(some[0].path) for some in (old, files)]
     if kinds[0] != kinds[1]:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from operator import add
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -24,6 +24,13 @@ ENDINGS = f"{', '.join([*KINDS][:-1])} or {[*KINDS][-1]}"
 
 OPEN = 16
 """Files whose footers are read at the same time."""
+
+MOST_ROWS = 10_000_000_000
+"""Rows that a pool may have. Whoever writes a list of files, or a footer, can claim any number."""
+
+_COMPARED: set["PoolFile"] = set()
+"""Files whose row groups are those in their footers, as this process saw. To read them from large
+footers takes long; digests of footers are compared each time."""
 
 
 class PoolFile(NamedTuple):
@@ -59,8 +66,12 @@ def find_files(source: str | Path) -> list[PoolFile]:
         found = sorted(spread(_indexed, ((1, path) for path in paths), add))
     for file, schema in found:
         _check_same(paths[0], found[0][1], file.path, schema)
-    if not any(file.rows for file, _ in found):
+    rows = sum(file.rows for file, _ in found)
+    if not rows:
         raise InputError(f"{str(source)!r} has no rows. It needs at least one.")
+    if rows > MOST_ROWS:
+        most = f"the most is {MOST_ROWS:,}. Name fewer files, or write them again."
+        raise InputError(f"{str(source)!r} claims {rows:,} rows; {most}")
     return [file for file, _ in found]
 
 
@@ -123,20 +134,38 @@ def check_files(files: Sequence[PoolFile]) -> None:
 
 def _check(file: PoolFile) -> None:
     try:
-        size, modified, footer = _told(file.path)
+        with opening(file.path) as (opened, size, modified):
+            same = _is_same(file, opened, size)
     except FileNotFoundError:
         raise StoreError(f"{file.path} is gone, and the campaign began with it. Restore it from a copy.") from None
     except OSError as error:
         raise StoreError(f"{file.path} cannot be read: {_reason(error)}. Check its permissions.") from None
     except ValueError as error:
         raise StoreError(f"{file.path} cannot be read: {_reason(error)}. Restore it from a copy.") from None
-    if size != file.size or _digest(footer) != file.footer:
+    if not same:
         raise StoreError(f"{file.path} is not the file the campaign began with. Restore it from a copy.")
     if modified != file.modified:
         raise StoreError(
             f"{file.path} is not the file the campaign began with: it was written at another time. "
             "Restore it from a copy, with its time (cp -p)."
         )
+
+
+def _is_same(file: PoolFile, opened: IO[bytes], size: int) -> bool:
+    """Whether an opened file has the size, the footer and the row groups of a list.
+
+    The parts of a text file are checked against its size when a list is read, and when they are.
+    """
+    kind = kind_of(file.path) or PARQUET
+    footer = footer_of(kind, opened, size)
+    if size != file.size or _digest(footer) != file.footer:
+        return False
+    if file in _COMPARED or separator_of(file.path) is not None:
+        return True
+    if groups_of(kind, opened, size, footer) != file.groups:
+        return False
+    _COMPARED.add(file)
+    return True
 
 
 def _each(run: Callable[[S], T], items: Sequence[S]) -> list[T]:

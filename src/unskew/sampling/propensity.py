@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from unskew.data import LEAST_PROPENSITY, LoggedData, propensities, reveal_bits
 from unskew.errors import InputError
 from unskew.kept import Kept, counts_of
-from unskew.rows import Blocks, Bools, Floats, Ints, Rows, as_rows, keys, take
+from unskew.rows import Blocks, Bools, Floats, Ints, Rows, as_rows, for_tree, keys, take
 from unskew.sampling.policies import FLOOR, Identical, Policy
 
 LEAST_OF_A_KIND = 10
@@ -256,17 +256,7 @@ def read_off(log: LoggedData) -> Policy:
     if log.m > TREE_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(log.m, TREE_ROWS, replace=False))
     tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
-    return TreePolicy(tree.fit(_single(take(log.X, rows)), np.log(log.q0[rows])))
-
-
-def _single(X: Rows) -> Rows:
-    """Values as far as a tree can hold them: it takes numbers of single precision, where larger ones overflow."""
-    most = float(np.finfo(np.float32).max)
-    if isinstance(X, np.ndarray):
-        return np.clip(X, -most, most)
-    held = X.copy()
-    held.data = np.clip(held.data, -most, most)
-    return held
+    return TreePolicy(tree.fit(for_tree(take(log.X, rows)), np.log(log.q0[rows])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +266,7 @@ class TreePolicy:
     tree: DecisionTreeRegressor
 
     def __call__(self, X: Rows) -> Floats:
-        return np.asarray(np.exp(self.tree.predict(_single(X)))) if X.shape[0] else np.empty(0)
+        return np.asarray(np.exp(self.tree.predict(for_tree(X)))) if X.shape[0] else np.empty(0)
 
 
 def _default(n_features: int, seed: int) -> list[Any]:

@@ -18,7 +18,7 @@ from unskew.campaigns.audit.words import common_words, word_marks
 from unskew.campaigns.tables.column_types import in_rules
 from unskew.campaigns.tables.encoding import MOST_CATEGORIES, plain_column
 from unskew.kept import Kept, counts_of
-from unskew.rows import Bools, Floats
+from unskew.rows import Bools, Floats, for_tree
 
 DEPTH = 3
 LEAST_SHARE = 0.02
@@ -191,8 +191,7 @@ def _columns(frame: pl.DataFrame, kinds: Mapping[str, str]) -> tuple[list[tuple[
         for value in counts["value"][:MOST_CATEGORIES]:
             names.append((name, kind, value))
             columns.append((plain == value).cast(pl.Float64).to_numpy())
-    # trees use float32, whose largest number is 3e38
-    return names, np.clip(np.column_stack(columns), -1e38, 1e38) if columns else np.empty((frame.height, 0))
+    return names, for_tree(np.column_stack(columns)) if columns else np.empty((frame.height, 0))
 
 
 class _Regions:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import add
+from itertools import pairwise
+from operator import add, le
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ from unskew.campaigns.tables.id_lengths import check_lengths
 from unskew.campaigns.tables.label_columns import Marks
 from unskew.errors import InputError, NotAgreed, StoreError
 from unskew.pools.files import FilePool, PoolFile, check_ids, find_files
+from unskew.pools.fingerprints import MOST_ROWS
 from unskew.pools.formats import kind_of, scanned, separator_of
 from unskew.pools.ids import bare, shared_ids
 from unskew.pools.remote import is_url, opening, place_of
@@ -94,6 +96,8 @@ def read_list(path: Path) -> list[PoolFile]:
         files = [_listed(path, record) for record in json.loads(content)]
         if len({kind_of(file.path) for file in files}) != 1:
             raise ValueError
+        if sum(file.rows for file in files) > MOST_ROWS:
+            raise ValueError
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise StoreError(f"{path} is damaged. Restore it from a copy.") from None
     check_reach(_elsewhere(files), hashlib.sha256(content).hexdigest(), "the pool of this campaign")
@@ -113,11 +117,23 @@ def _listed(path: Path, record: dict[str, Any]) -> PoolFile:
         and sum(file.groups) == file.rows
         and list(file.edges) == sorted(file.edges)
         and len(file.edges) == (0 if separator_of(file.path) is None else len(file.groups) + 1)
+        and _fit(file)
     )
     if not whole or kind_of(file.path) is None:
         raise ValueError
     _check_path(path, file.path)
     return file
+
+
+def _fit(file: PoolFile) -> bool:
+    """Whether parts of a text file are within it, and have no more rows than bytes.
+
+    The last line may lack its end, which is counted all the same.
+    """
+    if separator_of(file.path) is None:
+        return True
+    sizes = [end - start for start, end in pairwise(file.edges)]
+    return file.edges[-1] <= file.size + 1 and all(map(le, file.groups, sizes))
 
 
 def _check_path(path: Path, name: str) -> None:

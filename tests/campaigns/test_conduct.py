@@ -253,6 +253,8 @@ def test_corrections_of_a_skip_need_a_place(loans: Campaign) -> None:
     assert len(loans.ask(1, by="bob")) == 1
     with pytest.raises(InputError, match="place in the budget is taken"):
         loans.correct(rows[1].id, "yes", by="grace", reason="it is clear")
+    with pytest.raises(InputError, match="is taken. Leave it as it is.$"):
+        loans.correct(rows[1].id, "yes", by="ada", own=True)  # who cannot raise the budget
     with pytest.raises(InputError, match="no answer to correct"):
         loans.correct(rows[2].id, "yes", by="grace")
     with pytest.raises(InputError, match="'perhaps' must be one of 'no', 'yes'"):

@@ -169,9 +169,8 @@ class Conduct:
             if not reason and not mine and row.by != by and not row.conflict:
                 raise InputError(f"row {id!r} was answered by {row.by!r}. Say why you change somebody else's answer.")
             if wanted is not None and row.label is None and write.state.left < 1:
-                raise InputError(
-                    f"row {id!r} was skipped and its place in the budget is taken. Raise the budget first."
-                )
+                remedy = "Leave it as it is." if own else "Raise the budget first."
+                raise InputError(f"row {id!r} was skipped and its place in the budget is taken. {remedy}")
             check_changes(write.state, id, by)
             write.append(Corrected(id, wanted, was=was, reason=reason), by=by)
             return write.state.rows[id]

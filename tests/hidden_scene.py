@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -18,6 +19,7 @@ from unskew.campaigns import Campaign
 from unskew.web.access import Admins
 from unskew.web.app import create_app
 from unskew.web.demand import Demand
+from unskew.web.limits import Minutes
 from unskew.web.planner import Outlook
 from web_page import FREE, applicants
 
@@ -136,6 +138,8 @@ def hidden(folder: Path, secrets: Secrets, shown: str = "plain") -> Iterator[Hid
         campaign.plan(20)
         _hide(campaign, clock, secrets, mine, others)
         app = create_app(campaign, NoPlanner(), name="Loans", admins=Admins("grace", campaign.id), limits=FREE)
+        for what in app.state.minutes:  # each change is a minute later, or most of them were refused
+            app.state.minutes[what] = Minutes(count(step=60.0).__next__)
         yield Hidden(app, campaign, clock, token, mine[:7], mine[7:], others)
 
 

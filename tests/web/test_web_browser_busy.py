@@ -1,4 +1,4 @@
-"""The page in a real browser while the server is busy: it says so, waits as long as it is told, and loses nothing."""
+"""The page in a real browser while the server is busy, or refuses more in a minute: it says so, and loses nothing."""
 
 import contextlib
 import re
@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
-from unskew.web import turns
-from web_page import Page, occupied
+from unskew.web import api, turns
+from unskew.web.limits import Minutes
+from web_page import Page, occupied, press, row, settle, wait_for
 
 
 @contextlib.contextmanager
@@ -69,3 +70,48 @@ def test_links_and_pages_open_by_themselves_once_the_server_is_free(
     ada.wait_for_selector("#fields dd:visible", timeout=15_000)
     expect(grace.locator("#fresh")).to_have_text("Live", timeout=15_000)
     context.close()
+
+
+def test_an_undo_beyond_the_limit_is_refused_at_once(
+    page: Page, visit: Callable[..., Tab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(api.MOST_A_MINUTE, "changes", 1)
+    ada = visit("ada")
+    row(ada)
+    press(ada, "1")
+    settle(ada)
+    reading, undo = row(ada), ada.get_by_role("button", name="Undo")
+    assert page.app.state.minutes["changes"].take("annotator ada", most=1) == 0.0
+    undo.click()
+    why = re.compile(r"^Nothing was taken back: 1 changes a minute are the most. Go on in \d+ seconds.$")
+    expect(ada.locator("#notice-text")).to_have_text(why)
+    expect(ada.locator("#retry")).to_be_hidden()
+    assert row(ada) == reading and page.campaign.state.spent == 1
+    settle(ada)  # nothing waits to be sent
+    page.app.state.minutes["changes"] = Minutes()  # as after a minute
+    expect(undo).to_be_enabled()
+    undo.click()
+    wait_for(lambda: page.campaign.state.spent == 0, "the answer is taken back")
+    expect(ada.locator("#identity")).not_to_contain_text(reading)
+    press(ada, "1")
+    wait_for(lambda: page.campaign.state.spent == 1, "the next answer is taken")
+
+
+def test_the_history_says_how_much_is_allowed_in_a_minute(
+    page: Page, visit: Callable[..., Tab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for what in api.MOST_A_MINUTE:
+        monkeypatch.setitem(api.MOST_A_MINUTE, what, 1)
+    ada = visit("ada")
+    row(ada)
+    press(ada, "1")
+    settle(ada)
+    for what in api.MOST_A_MINUTE:
+        assert page.app.state.minutes[what].take("annotator ada", most=1) == 0.0
+    ada.goto(f"{page.address}/history")
+    ada.locator("#answers summary").click()
+    ada.locator("#answers .comment [name=text]").fill("hard to say")
+    for name, what in ((".comment", "comments"), (".correct", "changes")):
+        ada.locator(f"#answers {name} [type=submit]").click()
+        why = re.compile(rf"^1 {what} a minute are the most. Go on in \d+ seconds.$")
+        expect(ada.locator("#answers .problem")).to_have_text(why)

@@ -43,7 +43,7 @@ def ids_of(scene: Hidden) -> list[str]:
 
 def bodies(path: str, ids: list[str]) -> Iterator[object]:
     """What may be sent to a path; an empty object where nothing else is of use."""
-    labels = ("yes", "no", None, MARK)
+    labels = ("yes", "no", None, "yes", MARK)
     yield {}
     if path == "/api/ask":
         yield from ({"n": n} for n in (1, 3, 5))
@@ -73,7 +73,8 @@ def calls(scene: Hidden) -> list[Call]:
                     queries = [{"search": text, **rest} for text in SEARCHES for rest in FILTERS]
                     reading += [(method, one, query, None) for query in (queries if path == "/api/answers" else [{}])]
                 else:
-                    changing += [(method, one, {}, body) for body in bodies(path, ids)]
+                    for body in bodies(path, ids):
+                        changing += [(method, one, {}, body), ("GET", "/api/answers", {}, None)]
     return [*reading, *changing, *reading[::7]]
 
 
@@ -137,6 +138,17 @@ def test_of_a_settled_answer_only_that_it_is_closed_can_be_seen(tmp_path: Path) 
         budgets = [hand["left"].pop("budget") for hand in hands]
         assert hands[0] == hands[1] and budgets[0] == budgets[1] + 1, "a skip gives its place in the budget back"
         assert scenes[0].campaign.row(changed).label == "no" and scenes[0].campaign.row(skipped).label is None
+
+
+def test_a_skip_of_ones_own_stays_open_whoever_answered_the_row(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        scene = stack.enter_context(hidden(tmp_path / "a", HIDDEN))
+        ada, id = Ada(scene, stack), scene.mine[0]
+        assert scene.campaign.row(id).said("bob") is not None
+        for label in (None, "no"):
+            assert ada.call("POST", "/api/correct", body={"id": id, "label": label}).status_code == 200
+            listed = {answer["id"]: answer for answer in ada.call("GET", "/api/answers").json()["answers"]}
+            assert listed[id]["mine"] and listed[id]["label"] == label
 
 
 def test_why_an_answer_cannot_be_taken_back_is_not_told(tmp_path: Path) -> None:

@@ -88,10 +88,12 @@ def test_annotators_read_it_and_their_answers_are_kept(
     ada.keyboard.press("1")
     kept = re.compile(r"^The file with all answers is not in its place.* Your answer is kept and will be sent again ")
     expect(ada.locator("#notice-text")).to_have_text(kept, timeout=15_000)
-    expect(grace.locator("#fresh")).to_have_text(re.compile("deleted or moved.*ledger.rescued-"), timeout=15_000)
+    expect(grace.locator("#trouble")).to_have_text(re.compile("deleted or moved.*ledger.rescued-"), timeout=15_000)
+    expect(grace.locator("#fresh")).to_have_text("Answers cannot be taken. Trying again.")
     (folder / "away").rename(shared)
     expect(ada.locator("#notice")).to_be_hidden(timeout=20_000)
     expect(grace.locator("#fresh")).to_have_text("Live", timeout=20_000)
+    expect(grace.locator("#trouble")).to_be_hidden()
     assert page.campaign.state.spent == 1
 
 

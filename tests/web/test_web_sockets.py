@@ -47,7 +47,7 @@ def shake(page: Page, path: str, more: str = "", upgrade: str = "websocket") -> 
         return b"".join(iter(lambda: opened.recv(1 << 16), b""))
 
 
-@pytest.mark.parametrize("upgrade", ["websocket", "WebSocket", "h2c, websocket"])
+@pytest.mark.parametrize("upgrade", ["websocket", "WebSocket", "h2c, websocket", "h2c\r\nUpgrade: websocket"])
 def test_a_websocket_is_refused_and_the_log_stays_empty(folder: Path, logged: list[str], upgrade: str) -> None:
     with serving(folder) as page:
         page.link("ada")

@@ -25,10 +25,8 @@ from unskew.errors import InputError, unknown
 
 COMMENT, COMMENT_BYTES = 2000, 8000
 """The most characters of a comment or a reason, and the most bytes that it takes in the ledger."""
-COMMENTS_OF_ONE, COMMENTS_OF_ALL = 20, 200
-"""The most comments on a row, of one person and of everybody. No reason for a correction is refused for them.
-
-Annotators are held to the first alone."""
+COMMENTS = 20
+"""The most comments of one person on a row, whatever others wrote. No reason for a correction is refused for them."""
 CHANGES = 20
 """How often one person may correct or take back an answer to one row."""
 KEY = 100
@@ -165,15 +163,14 @@ class Conduct:
             was = said.label if said is not None and mine else row.label
             if was == wanted and (mine or row.settled or not row.conflict):
                 if reason and not _reason_known(write.state, id, wanted, by, reason):
-                    check_comments(write.state, id, by, own=own)
+                    check_comments(write.state, id, by)
                     write.append(Commented(id, reason), by=by)
                 return row
             if not reason and not mine and row.by != by and not row.conflict:
                 raise InputError(f"row {id!r} was answered by {row.by!r}. Say why you change somebody else's answer.")
             if wanted is not None and row.label is None and write.state.left < 1:
-                raise InputError(
-                    f"row {id!r} was skipped and its place in the budget is taken. Raise the budget first."
-                )
+                remedy = "Leave it as it is." if own else "Raise the budget first."
+                raise InputError(f"row {id!r} was skipped and its place in the budget is taken. {remedy}")
             check_changes(write.state, id, by)
             write.append(Corrected(id, wanted, was=was, reason=reason), by=by)
             return write.state.rows[id]
@@ -193,7 +190,7 @@ class Conduct:
             for one in write.state.comments.get(id, ()):
                 if key and (one.by, one.text, one.key) == (by, text, key):
                     return one
-            check_comments(write.state, id, by, own=own)
+            check_comments(write.state, id, by)
             write.append(Commented(id, text, key), by=by)
             return write.state.comments[id][-1]
 
@@ -258,7 +255,7 @@ def _check_own(state: State, name: str, id: str) -> None:
         raise InputError(never_given(id, "Change only your answers to"))
     if id not in state.answers.get(name, {}):
         raise InputError(f"row {id!r} has no answer of yours to change. Answer it first.")
-    if state.rows[id].settled or state.rows[id].said(name) is None:
+    if not state.rows[id].open_to(name):
         raise InputError(f"your answer to row {id!r} can no longer be changed. Ask whoever runs the campaign.")
 
 
@@ -275,19 +272,14 @@ def _reason_known(state: State, id: str, label: str | None, by: str, reason: str
     return any(text == reason or text.endswith(f" → {label or 'skipped'}: {reason}") for text in written)
 
 
-def check_comments(state: State, id: str, by: str, *, own: bool) -> None:
-    """Refuse another comment on a row that has as many as it may have.
+def check_comments(state: State, id: str, by: str) -> None:
+    """Refuse another comment of somebody who wrote as many on the row as one may.
 
-    With `own`, only the comments of `by` count: otherwise a refusal would tell how much others wrote.
+    Those of others do not count: a refusal would tell how much they wrote.
     """
-    comments = state.comments.get(id, ())
-    if sum(one.by == by for one in comments) >= COMMENTS_OF_ONE:
+    if sum(comment.by == by for comment in state.comments.get(id, ())) >= COMMENTS:
         raise InputError(
-            f"row {id!r} has {COMMENTS_OF_ONE} comments by {by!r} already, which is the most. Go on with other rows."
-        )
-    if not own and len(comments) >= COMMENTS_OF_ALL:
-        raise InputError(
-            f"row {id!r} has {COMMENTS_OF_ALL} comments already, which is the most. Go on with other rows."
+            f"row {id!r} has {COMMENTS} comments by {by!r} already, which is the most. Go on with other rows."
         )
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field
 
+from unskew.campaigns.tables.labels import LONGEST_CLASS
 from unskew.web.forms import changing, showing
 from unskew.web.models import Name, RowId, Shown, Strict
 
@@ -26,7 +27,7 @@ class Wanted(Strict):
 
     search: str = Field(default="", max_length=200, description="Words in the row as it is shown, or in its comments.")
     by: Name | None = None
-    label: str | None = Field(default=None, max_length=1000, description="A class; empty for skips.")
+    label: str | None = Field(default=None, max_length=LONGEST_CLASS, description="A class; empty for skips.")
     since: Time | None = None
     until: Time | None = None
     doubt: float | None = Field(default=None, ge=0.0, le=1.0, description="The least chance that the label is wrong.")
@@ -95,7 +96,7 @@ class Correction(Strict):
     """Another label for a row that was answered; null makes it a skip. Somebody else's answer needs a reason."""
 
     id: RowId
-    label: str | None = Field(max_length=1000)
+    label: str | None = Field(max_length=LONGEST_CLASS)
     reason: str = Field(default="", max_length=2000)
 
 

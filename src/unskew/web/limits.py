@@ -181,8 +181,11 @@ class Guard:
 
 
 def _upgrades(request: HTTPConnection) -> bool:
-    """Whether a request asks for a WebSocket, of a server that has none: to it, this is a request like any other."""
-    return "websocket" in request.headers.get("upgrade", "").lower()
+    """Whether a request asks for a WebSocket, of a server that has none: to it, this is a request like any other.
+
+    The header may be there more than once.
+    """
+    return any("websocket" in value.lower() for value in request.headers.getlist("upgrade"))
 
 
 def _handshake(send: Send) -> Send:

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from unskew.campaigns.ledger.people import LONGEST_NAME, NAME_PATTERN, NAME_RULE, checked_name
 from unskew.campaigns.tables.id_lengths import LONGEST_ID
+from unskew.campaigns.tables.labels import LONGEST_CLASS
 from unskew.web.forms import remarking
 
 Supply = Literal["rows", "choosing", "others", "done", "ended", "paused", "skips"]
@@ -130,7 +131,7 @@ class Answer(Strict):
     """A label, written as one of the classes; null skips the row."""
 
     id: RowId
-    label: str | None = Field(max_length=1000)
+    label: str | None = Field(max_length=LONGEST_CLASS)
 
 
 class Tell(Strict):

@@ -112,7 +112,6 @@ class Office:
 
 def _answer(given: Given, person: SignedIn, doubts: dict[str, float], columns: show.Columns) -> AnswerShown:
     row, admin = given.row, person.role == "admin"
-    said = row.said(person.name)
     return AnswerShown(
         id=row.id,
         round=row.round,
@@ -124,7 +123,7 @@ def _answer(given: Given, person: SignedIn, doubts: dict[str, float], columns: s
         counted=row.label if admin else given.label,
         conflict=admin and row.conflict,  # nobody else is told what others said
         settled=admin and row.settled,
-        mine=said is not None and not row.settled,
+        mine=row.open_to(person.name),
         doubt=doubts.get(row.id) if admin and given.counts else None,
         remarks={REMARKS[name].words: value for name, value in given.remarks.items()},
         comments=[_shown(comment) for comment in given.comments],

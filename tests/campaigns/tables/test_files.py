@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from unskew.campaigns.tables import files
+from unskew.campaigns.tables.labels import LONGEST_CLASS
 from unskew.csv_text import LARGEST_CELL
 from unskew.errors import InputError
 
@@ -308,6 +309,16 @@ def test_classes_may_be_named_as_the_file_writes_them() -> None:
         (["Yes", None, "No"], ["no", "yes"], ["No", "Yes"]),
     ):
         assert files.check_log(LOG.with_columns(y=pl.Series(values)), "y", classes=named) == pair
+
+
+def test_a_class_may_be_as_long_as_the_page_takes_it() -> None:
+    named, too_long = "x" * LONGEST_CLASS, "x" * (LONGEST_CLASS + 1)
+    assert files.check_log(LOG.with_columns(y=pl.Series([named, None, "no"])), "y") == ["no", named]
+    refused = r"at most 1,000 characters; 'x{20}'... of the label 'y' has 1,001. Shorten it.$"
+    with pytest.raises(InputError, match=refused):
+        files.check_log(LOG.with_columns(y=pl.Series([too_long, None, "no"])), "y")
+    with pytest.raises(InputError, match=refused):
+        files.check_log(LOG.with_columns(y=pl.Series(["no", None, "no"])), "y", classes=["no", too_long])
 
 
 def test_classes_that_the_log_does_not_show() -> None:

@@ -128,6 +128,14 @@ class Row:
         """What that person said of it."""
         return next((one for one in self.opinions if one.by == name), None)
 
+    def open_to(self, name: str) -> bool:
+        """Whether that person may still change what they said.
+
+        A skip closes the row for everybody else who answered it, but not for whoever skipped it: otherwise its being
+        closed would tell them that there are others.
+        """
+        return self.said(name) is not None and (not self.settled or self.by == name)
+
     def expired(self, now: datetime) -> bool:
         """Leased, and not answered in time.
 

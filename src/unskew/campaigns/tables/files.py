@@ -15,7 +15,7 @@ from unskew.campaigns.tables.column_types import in_row, kinds, odd_value, plain
 from unskew.campaigns.tables.frames import as_polars
 from unskew.campaigns.tables.given_types import as_given
 from unskew.campaigns.tables.id_lengths import check_lengths
-from unskew.campaigns.tables.labels import canonical, check_classes
+from unskew.campaigns.tables.labels import canonical, check_classes, check_names
 from unskew.campaigns.tables.parquet import read_parquet
 from unskew.csv_text import MOST_COLUMNS, content, line_of, read_csv, separator_in, too_wide
 from unskew.data import LEAST_PROPENSITY
@@ -239,6 +239,7 @@ def check_log(
     if len(set(pair)) != len(pair) or not 2 <= len(pair) <= MOST_CLASSES:
         rule = f"two different names, the negative one first, or from 3 to {MOST_CLASSES}"
         raise InputError(f"classes must be {rule}; got {_list(pair, 4)}. Name each class once.")
+    check_names(label, pair)
     if propensity is not None:
         check_propensity(_column(frame, propensity, "propensity"))
     if id is not None:

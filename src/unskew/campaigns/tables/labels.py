@@ -5,6 +5,10 @@ from collections.abc import Mapping, Sequence
 from unskew.errors import InputError
 from unskew.labels import MOST_CLASSES
 
+LONGEST_CLASS = 1000
+"""The most characters of a class's name: as many as the page takes in an answer."""
+SHOWN = 20
+
 
 def canonical(said: str, classes: Sequence[str]) -> str | None:
     """The class that a text means: the same but for case and blanks around it, or the same number; None if none.
@@ -71,3 +75,19 @@ def check_classes(label: str, counted: Mapping[str, int], names: Sequence[str]) 
             f"the label {label!r} has {len(names)} classes, and one row alone is {once!r}. Correct it if it is a "
             f"misprint; if it is a class, name all of them: --classes {every}."
         )
+
+
+def check_names(label: str, names: Sequence[str]) -> None:
+    """Refuse the name of a class that is too long.
+
+    >>> check_names("paid", ["no", "y" * 1001])
+    Traceback (most recent call last):
+    unskew.errors.InputError: the name of a class may have at most 1,000 characters; 'yyyyyyyyyyyyyyyyyyyy'... of the
+    label 'paid' has 1,001. Shorten it.
+    """
+    for name in names:
+        if len(name) > LONGEST_CLASS:
+            raise InputError(
+                f"the name of a class may have at most {LONGEST_CLASS:,} characters; {name[:SHOWN]!r}... of the label "
+                f"{label!r} has {len(name):,}. Shorten it."
+            )

@@ -29,8 +29,11 @@ export async function call(method, path, body) {
   throw new Refused(answer.status, refusal, Number(answer.headers.get("Retry-After")) || 0);
 }
 
-// The server was reached, but has too much to do at the moment.
-export const busy = (error) => error.status === 503 || error.status === 429;
+// Somebody sent more than they may in that time. The refusal says how much that is, and perhaps when to go on.
+export const limited = (error) => error.status === 429;
+
+// The server was reached, but takes nothing at the moment.
+export const busy = (error) => error.status === 503 || limited(error);
 
 // What a text that is sent is called: the same if it is sent again, so that the server keeps it once.
 export class Keys {

@@ -1,6 +1,6 @@
 // The labelling page: the current row, the next one, and the answers being sent.
 
-import { call, denied, pause, sentence, trouble } from "./api.js";
+import { call, denied, limited, pause, sentence, trouble } from "./api.js";
 import { Bar } from "./bar.js";
 import { Finder, showMore } from "./classes.js";
 import { Outbox } from "./outbox.js";
@@ -58,9 +58,10 @@ const outbox = new Outbox(`unskew ${main.dataset.campaign} ${main.dataset.person
   },
   refused(item, error) {
     undoing = false;
-    answered = answered.filter((row) => row.id !== item.id);
+    if (!limited(error)) answered = answered.filter((row) => row.id !== item.id); // else it can be taken back later
     notice(`${item.undo ? "Nothing was taken back" : "Your answer was not accepted"}: ${error.message}`);
     refusedAt = Date.now();
+    show();
     ask();
   },
   waiting(error, seconds) {

@@ -1,6 +1,6 @@
 // What the history and the conflicts share: comments, and forms that send something.
 
-import { busy, call, denied, trouble } from "./api.js";
+import { busy, call, denied, limited, trouble } from "./api.js";
 import { ago } from "./ago.js";
 
 export const $ = (id) => document.getElementById(id);
@@ -22,7 +22,7 @@ export function comments(list, given) {
 export function told(error) {
   if (denied(error)) return "You are no longer signed in. Open your link again.";
   if (error.lasting) return trouble(error);
-  if (busy(error)) return "The server is busy. Try again in a moment.";
+  if (busy(error) && !limited(error)) return "The server is busy. Try again in a moment.";
   if (!error.status) return "No connection. Try again.";
   return error.message[0].toUpperCase() + error.message.slice(1);
 }

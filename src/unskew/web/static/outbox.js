@@ -1,7 +1,7 @@
 // Answers being sent. Each is kept, even across a reload, until the server has accepted or refused it. They are sent one
-// at a time and in order. Sending one twice does no harm: the server recognises an answer it already has.
+// at a time and in order. An undo beyond a limit is not kept: whoever wants it can ask again. Sending one twice does no harm: the server recognises an answer it already has.
 
-import { call, judged, denied, pause } from "./api.js";
+import { call, judged, denied, limited, pause } from "./api.js";
 
 const FIRST_WAIT = 500, LONGEST_WAIT = 15_000;
 
@@ -53,7 +53,7 @@ export class Outbox {
     } catch (error) {
       this.sending = false;
       if (denied(error)) this.on.signedOut(error);
-      else if (judged(error)) this.#done(() => this.on.refused(item, error));
+      else if (judged(error) || (item.undo && limited(error))) this.#done(() => this.on.refused(item, error));
       else this.#later(error);
     }
   }

@@ -48,8 +48,14 @@ function tiles(s) {
   const next = { choosing: "the next rows are being chosen", done: "no row is left to label", others: "these are the last rows" };
   $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more available`;
   const trouble = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
-  $("trouble").hidden = !s.damage && !trouble;
-  $("trouble").firstElementChild.textContent = s.damage || trouble;
+  alarm(s.damage || trouble);
+}
+
+// Shown above all numbers, and read out only if it is new.
+function alarm(text) {
+  const line = $("trouble").firstElementChild;
+  $("trouble").hidden = !text;
+  if (line.textContent !== text) line.textContent = text;
 }
 
 function cells(...texts) {
@@ -170,7 +176,11 @@ async function refresh() {
     $("fresh").textContent = "Live";
   } catch (error) {
     $("fresh").textContent = denied(error) ? sentence(error.message)
-      : `${trouble(error)} Trying again.`;
+      : `${error.lasting ? "Answers cannot be taken." : trouble(error)} Trying again.`;
+    if (error.lasting) {
+      alarm(sentence(error.message));
+      delete drawn.tiles; // which take it away again
+    }
     if (denied(error)) return;
     wait = pause(error, EVERY);
   }

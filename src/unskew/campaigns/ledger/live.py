@@ -52,6 +52,8 @@ class Live:
         self._snapshot = SnapshotFile(ledger.address, campaign)
         self.lock = threading.RLock()
         self._dropped = False
+        self._mark: bytes | None = None
+        """The mark of damage that was there before every event was read (`ledger.snapshot`)."""
         self._forget()
 
     def _forget(self) -> None:
@@ -85,14 +87,17 @@ class Live:
 
     def _begin(self, head: Link | None) -> None:
         """Begin with the snapshot, if the ledger still has its last event and the head does not end before it."""
+        self._mark = self._snapshot.mark()
         found = self.snapshot()
         if found is not None and (head is None or head.number >= found.last.number):
             self.last, self.known = found
             self._kept, self._size = self.last.number, size(self.known)
 
     def snapshot(self) -> Snapshot | None:
-        """The user's snapshot, if the ledger has its last event."""
+        """The user's snapshot, if the ledger has its last event, and was not found damaged."""
         self._root = self._ledger.root(self.campaign).hash
+        if self._snapshot.mark() is not None:
+            return None
         found = self._snapshot.read(self._root, self._ledger.file)
         return found if found is not None and self._ledger.holds(self.campaign, found.last) else None
 
@@ -104,7 +109,7 @@ class Live:
             enough = max(SNAPSHOT_AFTER, len(self.known.rows), self._size)
             if self.last.number - self._kept < enough:
                 return
-            if self._kept and not self._snapshot.exists:  # somebody found the ledger damaged since
+            if not self._snapshot.unmark(self._mark):  # somebody found the ledger damaged since
                 return
             self._snapshot.write(self._root, self._ledger.file, self.last, self.known)
             self._kept, self._size = self.last.number, size(self.known)
@@ -113,9 +118,12 @@ class Live:
                 self._head.write(self.last)
 
     def drop(self) -> None:
-        """Remove the snapshot, and keep no other: the ledger is damaged."""
+        """Remove the snapshot: the ledger is damaged.
+
+        No process of this user keeps another until every event was read and is whole.
+        """
         self._dropped = True
-        self._snapshot.remove()
+        self._snapshot.drop()
 
     @property
     def settings(self) -> Settings:

@@ -4,6 +4,9 @@ It is made only from events that this user has read and checked, and nobody else
 the ledger still holds the last event that it contains, with the same number and hash: the hash covers all events before
 it. Whether those are still as they were is found out by `unskew verify`, and by the planner once a day. A file that is
 damaged, of another version or of another ledger is passed over, and then every event is read.
+
+Whoever finds the ledger damaged removes the snapshot and leaves a mark in its place: other
+processes of this user may have read the ledger before it was damaged, and would keep another one.
 """
 
 import hashlib
@@ -13,10 +16,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from unskew import __version__
 from unskew.campaigns.ledger.arrangement import Arrangement
 from unskew.campaigns.ledger.chain import Link
+from unskew.campaigns.ledger.engines import serialised
 from unskew.campaigns.ledger.events import (
     Closed,
     Extended,
@@ -34,6 +39,8 @@ from unskew.campaigns.user_cache import UserCache
 FORMAT = f"{__version__} 1"
 """Another version may understand an event differently, so it does not use what this one wrote."""
 FILE = "ledger-state.json"
+MARK = "ledger-damaged"
+"""The file that says that the ledger was found damaged. Each finding has another content."""
 
 
 class Snapshot(NamedTuple):
@@ -55,11 +62,6 @@ class SnapshotFile:
     def __init__(self, ledger: str, campaign: str) -> None:
         self._of = [FORMAT, ledger, campaign]
         self._cache = UserCache(f"ledger-{hashlib.sha256(json.dumps([ledger, campaign]).encode()).hexdigest()}")
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a file, of whatever content."""
-        return (self._cache.path / FILE).exists()
 
     def read(self, root: str, file: Identity) -> Snapshot | None:
         """What the file holds; None if it is not there, damaged, or of a chain with another root.
@@ -85,12 +87,23 @@ class SnapshotFile:
             "last": [last.id, last.number, last.hash],
             "state": as_record(state),
         }
-        text = json.dumps(record, separators=(",", ":")).encode()
+        text = serialised(record).encode()
         return self._cache.replace(FILE, hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
 
-    def remove(self) -> None:
-        """Remove the file: every event is read again."""
+    def mark(self) -> bytes | None:
+        """The mark that the ledger was found damaged, if there is one."""
+        return self._cache.content(MARK)
+
+    def drop(self) -> None:
+        """Remove the file, and leave a mark: none is used or kept until every event is whole."""
+        self._cache.replace(MARK, f"{uuid4().hex}\n".encode())
         self._cache.remove(FILE)
+
+    def unmark(self, mark: bytes | None) -> bool:
+        """Remove that mark. Returns whether there is none now: damage may have been seen since."""
+        if mark is not None and mark == self.mark():
+            self._cache.remove(MARK)
+        return self.mark() is None
 
 
 def _plain(file: Identity) -> list[int] | None:
@@ -149,6 +162,9 @@ def from_record(record: Mapping[str, Any]) -> State:
     >>> from_record(json.loads(json.dumps(as_record(state)))) == state
     True
     """
+    for name, value in as_record(State(0)).items():
+        if value is not None and not isinstance(value, type(record[name])):
+            raise TypeError(f"{name} is {type(record[name]).__name__}")
     rows = {row.id: row for row in map(_row_of, record["rows"])}
     return State(
         budget=record["budget"],

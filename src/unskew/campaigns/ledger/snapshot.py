@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -50,6 +51,27 @@ class Snapshot(NamedTuple):
     state: State
 
 
+class Standing(StrEnum):
+    """What a ledger and the user's snapshot of it have to do with each other."""
+
+    AGREES = "agrees"
+    NONE = "none"
+    DAMAGED = "damaged"
+    OTHER_VERSION = "of another version"
+    OTHER_LEDGER = "of another ledger"
+    """Of one that was in the same place before."""
+    AHEAD = "ahead of the ledger"
+    """The ledger does not have the last event of the snapshot."""
+
+
+class Unfit(NamedTuple):
+    """A snapshot that is not used, or none."""
+
+    standing: Standing
+    last: Link | None = None
+    """The last event that it contains, if it is one of the same campaign."""
+
+
 class SnapshotFile:
     """The file with the snapshot of one campaign, for one user.
 
@@ -63,22 +85,30 @@ class SnapshotFile:
         self._of = [FORMAT, ledger, campaign]
         self._cache = UserCache(f"ledger-{hashlib.sha256(json.dumps([ledger, campaign]).encode()).hexdigest()}")
 
-    def read(self, root: str, file: Identity) -> Snapshot | None:
-        """What the file holds; None if it is not there, damaged, or of a chain with another root.
+    def read(self, root: str, file: Identity) -> Snapshot | Unfit:
+        """What the file holds, or why it is not used.
 
         `file` is which file the ledger is. One that was put in its place is read in full: with what SQLite had
         written beside the one before it, it can be a mixture of two ledgers.
         """
+        if not (self._cache.path / FILE).exists():
+            return Unfit(Standing.NONE)
         digest, _, text = (self._cache.content(FILE) or b"").partition(b"\n")
         if hashlib.sha256(text).hexdigest().encode() != digest:
-            return None
+            return Unfit(Standing.DAMAGED)
         try:
             record = json.loads(text)
-            if record["of"] != [*self._of, root, _plain(file)]:
-                return None
-            return Snapshot(Link(*record["last"]), from_record(record["state"]))
+            version, *ledger, which = record["of"]
+            if version != FORMAT:
+                return Unfit(Standing.OTHER_VERSION)
+            if ledger != [*self._of[1:], root]:
+                return Unfit(Standing.OTHER_LEDGER)
+            last = Link(*record["last"])
+            if which != _plain(file):
+                return Unfit(Standing.OTHER_LEDGER, last)
+            return Snapshot(last, from_record(record["state"]))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            return None
+            return Unfit(Standing.DAMAGED)
 
     def write(self, root: str, file: Identity, last: Link, state: State) -> bool:
         """Replace the file. Returns whether that was possible: it never has to be."""

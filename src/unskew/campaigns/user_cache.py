@@ -41,7 +41,7 @@ class UserCache:
         """The file of that name, if its content is what was written."""
         with suppress(OSError):
             for path in self.path.glob(f"{name}.*{end}") if self.ready() else ():
-                if path.name == f"{name}.{digest(path)}{end}":
+                if path.is_file() and path.name == f"{name}.{digest(path)}{end}":
                     return path
                 path.unlink()
         return None
@@ -55,9 +55,12 @@ class UserCache:
 
     def content(self, name: str) -> bytes | None:
         """The bytes of the file of exactly that name; None if there is none. Its reader checks them."""
+        path = self.path / name
         with suppress(OSError):
-            path = self.path / name
-            return path.read_bytes() if path.exists() and self.ready() else None
+            if path.exists() and self.ready():
+                with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                    plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                    return file.read() if plain else None  # a pipe might never end
         return None
 
     def replace(self, name: str, content: bytes) -> bool:

@@ -1,6 +1,7 @@
 """Snapshots of the state: exact, only for the ledger they were made from, and of no effect where they are not."""
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -310,6 +311,9 @@ def test_without_a_snapshot_the_file_is_checked_and_every_event_read(
         "writable by others",
         "behind the head",
         "nested",
+        "odd budget",
+        "a pipe",
+        "a folder",
     ],
 )
 def test_a_snapshot_that_does_not_fit_is_passed_over(kept: Path, clock: Any, reads: list[int], damage: str) -> None:
@@ -323,12 +327,17 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(kept: Path, clock: Any, rea
     content = file.read_bytes()
     state = restored(state)
     state.spent = 999  # it would be seen
+    if damage == "odd budget":
+        state.budget = "x"  # type: ignore[assignment]
     if damage == "cut":
         file.write_bytes(content[: len(content) // 2])
     elif damage == "flipped":
         file.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
     elif damage == "empty":
         file.write_bytes(b"")
+    elif damage in ("a pipe", "a folder"):
+        file.unlink()
+        os.mkfifo(file) if damage == "a pipe" else file.mkdir()
     elif damage in ("no JSON", "nested"):
         broken = b"{" if damage == "no JSON" else b"[" * 100_000
         file.write_bytes(snapshot.hashlib.sha256(broken).hexdigest().encode() + b"\n" + broken)
@@ -400,15 +409,56 @@ def test_without_a_place_for_it_everything_goes_on(
         assert campaign.status().spent == 24
 
 
-def test_a_process_does_not_bring_back_a_snapshot_that_somebody_removed(kept: Path, clock: Any) -> None:
+def test_nobody_brings_back_a_snapshot_that_was_dropped_until_every_event_was_read(
+    folder: Path, clock: Any, own: Path, reads: list[int]
+) -> None:
+    first = Campaign.open(folder, now=clock)
+    first.tell(told(first.ask(12, by="ann")), by="ann")  # before there is any snapshot
+    with Campaign.open(folder, now=clock) as second:
+        second.status()
+        second.keep()
+        assert files()
+        second._live.drop()
+        assert not files()
+        go_on(second)
+    first.close()
+    assert not files()
+    for again in (False, True):  # the first of these reads every event, and finds them whole
+        reads.clear()
+        with Campaign.open(folder, now=clock) as campaign:
+            campaign.status()
+        assert len(files()) == 1 and (1 not in reads) == again
+
+
+def test_damage_that_is_seen_again_outlasts_a_look_before(kept: Path, clock: Any) -> None:
+    with Campaign.open(kept, now=clock) as watching:
+        watching.status()
+        watching._live.drop()
+        with Campaign.open(kept, now=clock) as campaign:
+            campaign.status()
+            watching._live.drop()
+        assert not files()
+
+
+def test_a_snapshot_beside_a_mark_is_not_used(kept: Path, clock: Any, reads: list[int]) -> None:
+    """A process can write one at the moment in which another finds damage."""
+    (file,) = files()
+    content = file.read_bytes()
+    with Campaign.open(kept, now=clock) as campaign:
+        campaign._live.drop()
+    file.write_bytes(content)
+    reads.clear()
+    with Campaign.open(kept, now=clock) as campaign:
+        assert campaign.status().spent == 12 and reads[0] == 1
+
+
+def test_a_snapshot_keeps_its_texts_as_they_are(kept: Path, clock: Any, reads: list[int]) -> None:
     with Campaign.open(kept, now=clock) as campaign:
         go_on(campaign)
-        (file,) = files()
-        file.unlink()
-    assert not files()
-    with Campaign.open(kept, now=clock) as campaign:  # this one reads every event
-        campaign.status()
-    assert files() == [file]
+        campaign.comment(next(iter(campaign.state.rows)), "größer \U0001f600", by="ann")
+    (file,) = files()
+    text = file.read_text(encoding="utf-8")
+    assert "größer \U0001f600" in text and "\\u" not in text
 
 
 def test_the_head_is_not_behind_what_is_kept(kept: Path, clock: Any) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from unskew.campaigns.ledger.chain import Head, Link
 from unskew.campaigns.ledger.events import Event, Recorded
 from unskew.campaigns.ledger.settings import Settings
-from unskew.campaigns.ledger.snapshot import Snapshot, SnapshotFile, size
+from unskew.campaigns.ledger.snapshot import Snapshot, SnapshotFile, Standing, Unfit, size
 from unskew.campaigns.ledger.state import State
 from unskew.campaigns.ledger.store import Ledger, Writer
 from unskew.errors import StoreError, UnskewError
@@ -52,6 +52,8 @@ class Live:
         self._snapshot = SnapshotFile(ledger.address, campaign)
         self.lock = threading.RLock()
         self._dropped = False
+        self._mark: bytes | None = None
+        """The mark of damage that was there before every event was read (`ledger.snapshot`)."""
         self._forget()
 
     def _forget(self) -> None:
@@ -85,16 +87,25 @@ class Live:
 
     def _begin(self, head: Link | None) -> None:
         """Begin with the snapshot, if the ledger still has its last event and the head does not end before it."""
-        found = self.snapshot()
-        if found is not None and (head is None or head.number >= found.last.number):
-            self.last, self.known = found
+        self._mark = self.mark()
+        kept = self.snapshot()
+        if isinstance(kept, Snapshot) and (head is None or head.number >= kept.last.number):
+            self.last, self.known = kept
             self._kept, self._size = self.last.number, size(self.known)
 
-    def snapshot(self) -> Snapshot | None:
-        """The user's snapshot, if the ledger has its last event."""
+    def mark(self) -> bytes | None:
+        """The mark that somebody found the ledger damaged, if there is one."""
+        return self._snapshot.mark()
+
+    def snapshot(self) -> Snapshot | Unfit:
+        """The user's snapshot, or why it is not used: the ledger must have its last event."""
         self._root = self._ledger.root(self.campaign).hash
-        found = self._snapshot.read(self._root, self._ledger.file)
-        return found if found is not None and self._ledger.holds(self.campaign, found.last) else None
+        if self.mark() is not None:
+            return Unfit(Standing.NONE)
+        kept = self._snapshot.read(self._root, self._ledger.file)
+        if kept.last is not None and not self._ledger.holds(self.campaign, kept.last):
+            return Unfit(Standing.AHEAD, kept.last)
+        return kept
 
     def keep(self) -> None:
         """Keep a snapshot, if enough has happened since the last one. Where that is not possible, nothing is lost."""
@@ -104,7 +115,7 @@ class Live:
             enough = max(SNAPSHOT_AFTER, len(self.known.rows), self._size)
             if self.last.number - self._kept < enough:
                 return
-            if self._kept and not self._snapshot.exists:  # somebody found the ledger damaged since
+            if not self._snapshot.unmark(self._mark):  # somebody found the ledger damaged since
                 return
             self._snapshot.write(self._root, self._ledger.file, self.last, self.known)
             self._kept, self._size = self.last.number, size(self.known)
@@ -113,9 +124,30 @@ class Live:
                 self._head.write(self.last)
 
     def drop(self) -> None:
-        """Remove the snapshot, and keep no other: the ledger is damaged."""
+        """Remove the snapshot: the ledger is damaged.
+
+        No process of this user keeps another until every event was read and is whole.
+        """
         self._dropped = True
-        self._snapshot.remove()
+        self._snapshot.drop()
+
+    def recover(self, mark: bytes | None) -> None:
+        """End what `drop` began: every event was read, after `mark` was, and is whole."""
+        with self.lock:
+            if self._snapshot.unmark(mark) and (self._dropped or mark is not None):
+                self._dropped = False
+                self._forget()
+                self.refresh()
+
+    def adopt(self, last: Link, state: State, kept: Link | None) -> None:
+        """Go on with this state, all of whose events were read just now, and keep it.
+
+        `kept` is the last event of a snapshot that agrees with them.
+        """
+        with self.lock:
+            self.last, self.known = last, state
+            self._kept, self._size = (kept.number, size(state)) if kept else (0, 0)
+            self.keep()
 
     @property
     def settings(self) -> Settings:

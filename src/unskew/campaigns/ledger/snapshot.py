@@ -4,6 +4,9 @@ It is made only from events that this user has read and checked, and nobody else
 the ledger still holds the last event that it contains, with the same number and hash: the hash covers all events before
 it. Whether those are still as they were is found out by `unskew verify`, and by the planner once a day. A file that is
 damaged, of another version or of another ledger is passed over, and then every event is read.
+
+Whoever finds the ledger damaged removes the snapshot and leaves a mark in its place: other
+processes of this user may have read the ledger before it was damaged, and would keep another one.
 """
 
 import hashlib
@@ -12,11 +15,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from unskew import __version__
 from unskew.campaigns.ledger.arrangement import Arrangement
 from unskew.campaigns.ledger.chain import Link
+from unskew.campaigns.ledger.engines import serialised
 from unskew.campaigns.ledger.events import (
     Closed,
     Extended,
@@ -35,6 +41,8 @@ from unskew.campaigns.user_cache import UserCache
 FORMAT = f"{__version__} 1"
 """Another version may understand an event differently, so it does not use what this one wrote."""
 FILE = "ledger-state.json"
+MARK = "ledger-damaged"
+"""The file that says that the ledger was found damaged. Each finding has another content."""
 
 
 class Snapshot(NamedTuple):
@@ -42,6 +50,27 @@ class Snapshot(NamedTuple):
 
     last: Link
     state: State
+
+
+class Standing(StrEnum):
+    """What a ledger and the user's snapshot of it have to do with each other."""
+
+    AGREES = "agrees"
+    NONE = "none"
+    DAMAGED = "damaged"
+    OTHER_VERSION = "of another version"
+    OTHER_LEDGER = "of another ledger"
+    """Of one that was in the same place before."""
+    AHEAD = "ahead of the ledger"
+    """The ledger does not have the last event of the snapshot."""
+
+
+class Unfit(NamedTuple):
+    """A snapshot that is not used, or none."""
+
+    standing: Standing
+    last: Link | None = None
+    """The last event that it contains, if it is one of the same campaign."""
 
 
 class SnapshotFile:
@@ -57,27 +86,30 @@ class SnapshotFile:
         self._of = [FORMAT, ledger, campaign]
         self._cache = UserCache(f"ledger-{hashlib.sha256(json.dumps([ledger, campaign]).encode()).hexdigest()}")
 
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a file, of whatever content."""
-        return (self._cache.path / FILE).exists()
-
-    def read(self, root: str, file: Identity) -> Snapshot | None:
-        """What the file holds; None if it is not there, damaged, or of a chain with another root.
+    def read(self, root: str, file: Identity) -> Snapshot | Unfit:
+        """What the file holds, or why it is not used.
 
         `file` is which file the ledger is. One that was put in its place is read in full: with what SQLite had
         written beside the one before it, it can be a mixture of two ledgers.
         """
+        if not (self._cache.path / FILE).exists():
+            return Unfit(Standing.NONE)
         digest, _, text = (self._cache.content(FILE) or b"").partition(b"\n")
         if hashlib.sha256(text).hexdigest().encode() != digest:
-            return None
+            return Unfit(Standing.DAMAGED)
         try:
             record = json.loads(text)
-            if record["of"] != [*self._of, root, _plain(file)]:
-                return None
-            return Snapshot(Link(*record["last"]), from_record(record["state"]))
+            version, *ledger, which = record["of"]
+            if version != FORMAT:
+                return Unfit(Standing.OTHER_VERSION)
+            if ledger != [*self._of[1:], root]:
+                return Unfit(Standing.OTHER_LEDGER)
+            last = Link(*record["last"])
+            if which != _plain(file):
+                return Unfit(Standing.OTHER_LEDGER, last)
+            return Snapshot(last, from_record(record["state"]))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            return None
+            return Unfit(Standing.DAMAGED)
 
     def write(self, root: str, file: Identity, last: Link, state: State) -> bool:
         """Replace the file. Returns whether that was possible: it never has to be."""
@@ -86,12 +118,23 @@ class SnapshotFile:
             "last": [last.id, last.number, last.hash],
             "state": as_record(state),
         }
-        text = json.dumps(record, separators=(",", ":")).encode()
+        text = serialised(record).encode()
         return self._cache.replace(FILE, hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
 
-    def remove(self) -> None:
-        """Remove the file: every event is read again."""
+    def mark(self) -> bytes | None:
+        """The mark that the ledger was found damaged, if there is one."""
+        return self._cache.content(MARK)
+
+    def drop(self) -> None:
+        """Remove the file, and leave a mark: none is used or kept until every event is whole."""
+        self._cache.replace(MARK, f"{uuid4().hex}\n".encode())
         self._cache.remove(FILE)
+
+    def unmark(self, mark: bytes | None) -> bool:
+        """Remove that mark. Returns whether there is none now: damage may have been seen since."""
+        if mark is not None and mark == self.mark():
+            self._cache.remove(MARK)
+        return self.mark() is None
 
 
 def _plain(file: Identity) -> list[int] | None:
@@ -151,6 +194,9 @@ def from_record(record: Mapping[str, Any]) -> State:
     >>> from_record(json.loads(json.dumps(as_record(state)))) == state
     True
     """
+    for name, value in as_record(State(0)).items():
+        if value is not None and not isinstance(value, type(record[name])):
+            raise TypeError(f"{name} is {type(record[name]).__name__}")
     rows = {row.id: row for row in map(_row_of, record["rows"])}
     return State(
         budget=record["budget"],

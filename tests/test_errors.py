@@ -26,6 +26,11 @@ def test_a_long_value_is_cut_and_its_length_shown(value: str) -> None:
     assert f" ({len(repr(value)) - 2:,} characters) is not a class" in message
 
 
+def test_half_a_character_can_be_printed() -> None:
+    assert str(InputError("no \ud800 here")) == "no \\ud800 here"
+    assert str(InputError(f"no {chr(0xDCFF) * LONG!s} here")).encode()
+
+
 def test_a_long_word_without_quotes_is_cut() -> None:
     assert brief(f"line 3: {'x' * LONG} is odd.").endswith("xxx (800,000 characters) is odd.")
 

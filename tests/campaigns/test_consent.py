@@ -201,6 +201,8 @@ def test_files_of_two_kinds_are_damaged(tmp_path):
         "/data/./x.parquet", "/http://host/x.parquet", "http:/host/x.parquet", "file:/etc/x.parquet",
         "file:///etc/x.parquet", "file://host/x.parquet", "\\\\host\\x.parquet", "", "s3:x.parquet", "/a\nb.parquet",
         "/a\x1b[2Jb.parquet", "s3://bucket/../x.parquet", "dask://host:1/x::file:///x.parquet",
+        "/a\ud800.parquet", "/a\u202eb.parquet", "/a\u200bb.parquet", "/a\x9bb.parquet",
+        "/a\u2028b.parquet", "s3://bucket/\ud800.parquet", "s3://bucket/\u202e.parquet",
     ],
 )  # fmt: skip
 def test_a_path_that_somebody_could_take_for_an_address(tmp_path, path):
@@ -209,6 +211,7 @@ def test_a_path_that_somebody_could_take_for_an_address(tmp_path, path):
         read_list(tmp_path / "list")
     assert "\n" not in str(caught.value) and "\x1b" not in str(caught.value)
     assert "damaged" in str(caught.value) if not path else "is neither a whole path" in str(caught.value)
+    assert str(caught.value).isprintable() and (not path or f"names {path!r}," in str(caught.value))
 
 
 @pytest.mark.parametrize("command", ["status", "report", "ask", "why"])
@@ -240,6 +243,14 @@ def test_rows_that_are_not_in_the_file(tables, tmp_path, monkeypatch, capsys, en
         for command in ("status", "ask", "report"):
             said = refused(capsys, command, str(folder))
             assert f"{path} is not the file the campaign began with. Restore it" in said
+
+
+@pytest.mark.parametrize("name", ["a\udc80.csv", "a\u202eb.csv", "a\x1bb.csv"])
+def test_no_campaign_begins_with_a_name_that_a_list_may_not_have(tmp_path, name):
+    (tmp_path / name).write_text("x\n1\n")
+    with pytest.raises(InputError, match="has a control character or half") as caught:
+        find_files(tmp_path)
+    assert str(caught.value).isprintable()
 
 
 def test_a_footer_that_claims_too_many_rows(tmp_path, monkeypatch):

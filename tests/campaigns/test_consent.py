@@ -15,7 +15,7 @@ from many_files import told as answers
 from many_files import whole_pool, write_log, write_pool
 from object_store import object_store
 from unskew.campaigns import Campaign, consent
-from unskew.campaigns.consent import ADDRESSES, agree_to_reach, check_reach
+from unskew.campaigns.consent import ADDRESSES, agree_to_reach, check_agreed, check_reach
 from unskew.campaigns.folder import digest
 from unskew.campaigns.ledger.engines import place
 from unskew.campaigns.ledger.events import Extended
@@ -95,15 +95,43 @@ def test_the_variable_agrees_to_an_address_alone(stranger, monkeypatch):
     monkeypatch.setenv("UNSKEW_ADDRESSES", "s3://shop, gs://box/")
     check_reach(["s3://shop/", "gs://box/"], "this", "it")
     for other in ("s3://shopping/", "s3://sho/", "gs://shop/", "http://shop/"):
-        with pytest.raises(NotAgreed, match=f"it is at {other}, {OTHERS} {other} and try again"):
+        with pytest.raises(NotAgreed, match=f"it is at {other}, {OTHERS} s3://shop, gs://box/, {other} and"):
             check_reach([other], "this", "it")
 
 
-def test_many_addresses_are_one_line(stranger):
+def test_many_addresses_are_one_line(stranger, monkeypatch):
     stranger()
     with pytest.raises(NotAgreed) as caught:
         check_reach([f"s3://b{k}/" for k in range(2000)], "this", "it")
-    assert "it is at s3://b0/ and 1,999 more" in str(caught.value) and len(str(caught.value)) < 400
+    assert "it is at s3://b0/ and 1,999 more" in str(caught.value)
+    assert "\n" not in str(caught.value) and "…" not in str(caught.value)
+    monkeypatch.setenv("UNSKEW_ADDRESSES", to_set(caught.value))
+    check_reach([f"s3://b{k}/" for k in range(2000)], "this", "it")
+
+
+def to_set(error):
+    """What a message says that the variable is to be set to."""
+    return str(error).partition("UNSKEW_ADDRESSES to ")[2].removesuffix(" and try again.")
+
+
+def test_what_was_agreed_to_before_is_in_what_to_set(stranger, monkeypatch):
+    """Otherwise whoever follows the messages of a pool and of a ledger goes round in a circle."""
+    stranger()
+    pool, ledger = ["s3://b/", "s3://c/"], ["postgresql://ann@db/bank"]
+    monkeypatch.setenv("UNSKEW_ADDRESSES", "gs://mine/,")
+    for addresses in (ledger, pool):
+        with pytest.raises(NotAgreed) as caught:
+            check_reach(addresses, "this", "it")
+        monkeypatch.setenv("UNSKEW_ADDRESSES", to_set(caught.value))
+    assert to_set(caught.value) == "gs://mine/, postgresql://ann@db/bank, s3://b/, s3://c/"
+    check_reach([*pool, *ledger, "gs://mine/"], "this", "it")
+
+
+def test_a_method_is_agreed_to_beside_others(stranger, monkeypatch):
+    stranger()
+    monkeypatch.setenv("UNSKEW_METHODS", "mine:Method")
+    with pytest.raises(InputError, match="set UNSKEW_METHODS to mine:Method, theirs:Model#1\\.$"):
+        check_agreed("theirs:Model#1", "theirs:Model with {}")
 
 
 # Lists of files

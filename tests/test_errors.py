@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from unskew.campaigns import Campaign
+from unskew.campaigns.tables.given_types import as_given
 from unskew.cli import main
 from unskew.data import propensities
 from unskew.errors import InputError, UnskewError, brief, exact, unknown
@@ -24,6 +25,18 @@ def test_a_long_value_is_cut_and_its_length_shown(value: str) -> None:
     assert len(message) < 250 and "…" in message
     assert message.startswith("label ") and message.endswith("row 7 of 'labels'. Correct it.")
     assert f" ({len(repr(value)) - 2:,} characters) is not a class" in message
+
+
+def test_half_a_character_can_be_printed() -> None:
+    assert str(InputError("no \ud800 here")) == "no \\ud800 here"
+    assert str(InputError(f"no {chr(0xDCFF) * LONG!s} here")).encode()
+
+
+def test_a_long_cell_is_between_quotes_and_has_its_length() -> None:
+    rows = pl.DataFrame({"x": ["1"] * 9 + ["a b " * (LONG // 4)]})
+    with pytest.raises(InputError) as caught:
+        as_given("log.csv", rows["x"], "number", lambda row: f"row {row + 1}")
+    assert "…" in str(caught.value) and "' (800,000 characters)" in str(caught.value)
 
 
 def test_a_long_word_without_quotes_is_cut() -> None:

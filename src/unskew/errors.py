@@ -32,6 +32,7 @@ def brief(message: str) -> str:
     label 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxx' (800,000 characters) is not a \
 class. Write 'yes' or 'no'.
     """
+    message = message.encode("utf-8", "backslashreplace").decode()  # half a character is none
     if len(message) <= LONGEST:
         return message
     return _WORD.sub(lambda word: _cut(word[0]), _QUOTED.sub(_shorter, message))

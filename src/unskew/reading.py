@@ -31,15 +31,17 @@ def most_text(size: int) -> int:
 
 def too_much_text(path: str | Path, size: int, counted: str) -> InputError:
     """The error for a file with more, from what was printed by the process that read it (`swelling`)."""
-    told = json.loads(counted)
+    told, most = json.loads(counted), most_text(size)
+    remedy = "Write it again, with fewer rows or shorter texts."
     if told["column"] is None:
         what = f"takes more than {_gigabytes(told['bytes'])} of memory to be read"
     else:
         what = f"needs about {_gigabytes(told['bytes'])} for its text, most of it in column {told['column']!r}"
+        remedy = "Leave out the column, or shorten its texts."
+    here = "" if most == SMALL else f", here {_gigabytes(most)}"
     return InputError(
-        f"{path} {what}: the limit is {_gigabytes(most_text(size))} of text for a file of {size:,} bytes, that is "
-        f"{SWELLING} times its size, or {SMALL // 10**6} MB, and half of this machine's memory. Leave out the column "
-        "or shorten its texts."
+        f"{path} {what}: the limit is {_gigabytes(SMALL)} ({SWELLING} times the file's size if that "
+        f"is more, and never more than half of the memory){here}. {remedy}"
     )
 
 

@@ -15,7 +15,7 @@ from many_files import told as answers
 from many_files import whole_pool, write_log, write_pool
 from object_store import object_store
 from unskew.campaigns import Campaign, consent
-from unskew.campaigns.consent import ADDRESSES, agree_to_reach, check_reach
+from unskew.campaigns.consent import ADDRESSES, agree_to_reach, check_agreed, check_reach
 from unskew.campaigns.folder import digest
 from unskew.campaigns.ledger.engines import place
 from unskew.campaigns.ledger.events import Extended
@@ -95,15 +95,43 @@ def test_the_variable_agrees_to_an_address_alone(stranger, monkeypatch):
     monkeypatch.setenv("UNSKEW_ADDRESSES", "s3://shop, gs://box/")
     check_reach(["s3://shop/", "gs://box/"], "this", "it")
     for other in ("s3://shopping/", "s3://sho/", "gs://shop/", "http://shop/"):
-        with pytest.raises(NotAgreed, match=f"it is at {other}, {OTHERS} {other} and try again"):
+        with pytest.raises(NotAgreed, match=f"it is at {other}, {OTHERS} s3://shop, gs://box/, {other} and"):
             check_reach([other], "this", "it")
 
 
-def test_many_addresses_are_one_line(stranger):
+def test_many_addresses_are_one_line(stranger, monkeypatch):
     stranger()
     with pytest.raises(NotAgreed) as caught:
         check_reach([f"s3://b{k}/" for k in range(2000)], "this", "it")
-    assert "it is at s3://b0/ and 1,999 more" in str(caught.value) and len(str(caught.value)) < 400
+    assert "it is at s3://b0/ and 1,999 more" in str(caught.value)
+    assert "\n" not in str(caught.value) and "…" not in str(caught.value)
+    monkeypatch.setenv("UNSKEW_ADDRESSES", to_set(caught.value))
+    check_reach([f"s3://b{k}/" for k in range(2000)], "this", "it")
+
+
+def to_set(error):
+    """What a message says that the variable is to be set to."""
+    return str(error).partition("UNSKEW_ADDRESSES to ")[2].removesuffix(" and try again.")
+
+
+def test_what_was_agreed_to_before_is_in_what_to_set(stranger, monkeypatch):
+    """Otherwise whoever follows the messages of a pool and of a ledger goes round in a circle."""
+    stranger()
+    pool, ledger = ["s3://b/", "s3://c/"], ["postgresql://ann@db/bank"]
+    monkeypatch.setenv("UNSKEW_ADDRESSES", "gs://mine/,")
+    for addresses in (ledger, pool):
+        with pytest.raises(NotAgreed) as caught:
+            check_reach(addresses, "this", "it")
+        monkeypatch.setenv("UNSKEW_ADDRESSES", to_set(caught.value))
+    assert to_set(caught.value) == "gs://mine/, postgresql://ann@db/bank, s3://b/, s3://c/"
+    check_reach([*pool, *ledger, "gs://mine/"], "this", "it")
+
+
+def test_a_method_is_agreed_to_beside_others(stranger, monkeypatch):
+    stranger()
+    monkeypatch.setenv("UNSKEW_METHODS", "mine:Method")
+    with pytest.raises(InputError, match="set UNSKEW_METHODS to mine:Method, theirs:Model#1\\.$"):
+        check_agreed("theirs:Model#1", "theirs:Model with {}")
 
 
 # Lists of files
@@ -201,6 +229,8 @@ def test_files_of_two_kinds_are_damaged(tmp_path):
         "/data/./x.parquet", "/http://host/x.parquet", "http:/host/x.parquet", "file:/etc/x.parquet",
         "file:///etc/x.parquet", "file://host/x.parquet", "\\\\host\\x.parquet", "", "s3:x.parquet", "/a\nb.parquet",
         "/a\x1b[2Jb.parquet", "s3://bucket/../x.parquet", "dask://host:1/x::file:///x.parquet",
+        "/a\ud800.parquet", "/a\u202eb.parquet", "/a\u200bb.parquet", "/a\x9bb.parquet",
+        "/a\u2028b.parquet", "s3://bucket/\ud800.parquet", "s3://bucket/\u202e.parquet",
     ],
 )  # fmt: skip
 def test_a_path_that_somebody_could_take_for_an_address(tmp_path, path):
@@ -209,6 +239,7 @@ def test_a_path_that_somebody_could_take_for_an_address(tmp_path, path):
         read_list(tmp_path / "list")
     assert "\n" not in str(caught.value) and "\x1b" not in str(caught.value)
     assert "damaged" in str(caught.value) if not path else "is neither a whole path" in str(caught.value)
+    assert str(caught.value).isprintable() and (not path or f"names {path!r}," in str(caught.value))
 
 
 @pytest.mark.parametrize("command", ["status", "report", "ask", "why"])
@@ -240,6 +271,14 @@ def test_rows_that_are_not_in_the_file(tables, tmp_path, monkeypatch, capsys, en
         for command in ("status", "ask", "report"):
             said = refused(capsys, command, str(folder))
             assert f"{path} is not the file the campaign began with. Restore it" in said
+
+
+@pytest.mark.parametrize("name", ["a\udc80.csv", "a\u202eb.csv", "a\x1bb.csv"])
+def test_no_campaign_begins_with_a_name_that_a_list_may_not_have(tmp_path, name):
+    (tmp_path / name).write_text("x\n1\n")
+    with pytest.raises(InputError, match="has a control character or half") as caught:
+        find_files(tmp_path)
+    assert str(caught.value).isprintable()
 
 
 def test_a_footer_that_claims_too_many_rows(tmp_path, monkeypatch):

@@ -30,7 +30,16 @@ def test_a_process_that_takes_far_too_much_memory_ends_itself() -> None:
     program = "import time; from unskew.swelling import watch; watch(0, 0); held = b'x' * 10**9; time.sleep(60)"
     done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=False)
     assert done.returncode == TOO_LARGE and json.loads(done.stdout)["bytes"] > SPARE
-    assert "takes more than" in str(too_much_text("b.parquet", 7_800, done.stdout.decode()))
+    refusal = str(too_much_text("b.parquet", 7_800, done.stdout.decode()))
+    assert "takes more than" in refusal and "column" not in refusal
+
+
+def test_the_limit_in_a_refusal() -> None:
+    rule = "(200 times the file's size if that is more, and never more than half of the memory)"
+    counted = json.dumps({"bytes": 3 * 10**9, "column": "note"})
+    small, larger = (str(too_much_text("b.parquet", size, counted)) for size in (7_800, 1_500_000))
+    assert f"the limit is 256 MB {rule}. Leave out the column, or shorten its texts." in small
+    assert f"the limit is 256 MB {rule}, here 300 MB. Leave out the column" in larger
 
 
 def test_an_honest_table_of_long_texts_is_read(tmp_path: Path) -> None:

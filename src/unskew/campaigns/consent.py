@@ -13,9 +13,6 @@ from platformdirs import user_config_path
 
 from unskew.errors import InputError, NotAgreed
 
-MOST_NAMED = 5
-"""The most addresses that one message names."""
-
 
 class Agreed:
     """What the user agreed to: in this process, in a file, and in an environment variable."""
@@ -29,9 +26,14 @@ class Agreed:
         """The user's file, with one consent a line."""
         return user_config_path("unskew") / self.file
 
-    def named(self) -> set[str]:
+    def named(self) -> list[str]:
         """What the environment variable holds, separated by commas."""
-        return {name.strip() for name in os.environ.get(self.variable, "").split(",")} - {""}
+        names = [name.strip() for name in os.environ.get(self.variable, "").split(",")]
+        return [name for name in names if name]
+
+    def with_more(self, names: Iterable[str]) -> str:
+        """What to set the variable to, so that what it holds stays agreed to."""
+        return ", ".join(dict.fromkeys([*self.named(), *names]))
 
     def kept(self) -> set[str]:
         """What was remembered, here and in the file."""
@@ -74,11 +76,11 @@ def check_agreed(method: str, shown: str = "") -> None:
     Traceback (most recent call last):
     unskew.errors.InputError: this campaign learns with 'theirs:Method', code that is not ...
     """
-    if ":" in method and method not in METHODS.named() | METHODS.kept():
+    if ":" in method and method not in {*METHODS.named(), *METHODS.kept()}:
         raise InputError(
             f"this campaign learns with {shown or method!r:.200}, code that is not part of unskew "
             "and that you did not agree to run. If you trust it, set "
-            f"{METHODS.variable} to {method if shown else 'its name'}."
+            f"{METHODS.variable} to {METHODS.with_more([method if shown else 'its name'])}."
         )
 
 
@@ -108,5 +110,5 @@ def check_reach(addresses: Iterable[str], purpose: str, what: str) -> None:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
         raise NotAgreed(
             f"{what} is at {others[0]}{more}, and you did not agree to connect to it. If you trust "
-            f"it, set {ADDRESSES.variable} to {','.join(others[:MOST_NAMED])} and try again."
+            f"it, set {ADDRESSES.variable} to {ADDRESSES.with_more(others)} and try again."
         )

@@ -13,7 +13,7 @@ import polars as pl
 
 from unskew.errors import InputError, StoreError
 from unskew.pools.formats import KINDS, PACKED, PARQUET, footer_of, groups_of, kind_of, named, schema_of, separator_of
-from unskew.pools.remote import is_url, listed, opening
+from unskew.pools.remote import can_be_shown, is_url, listed, opening
 from unskew.pools.scanning import spread
 from unskew.pools.text_files import index
 
@@ -79,6 +79,8 @@ def paths_of(source: str | Path) -> list[str]:
     """The paths of the files that `source` names, in order. They are of one kind."""
     paths = _paths(str(source))
     for path in paths:
+        if not can_be_shown(path):
+            raise InputError(f"{path!r} has a control character or half a character. Rename it.")
         if path.lower().endswith(PACKED):
             raise InputError(f"{path} is packed, so no row in it can be found alone. Unpack it: gunzip {path}")
         if kind_of(path) is None:

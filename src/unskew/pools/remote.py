@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
+from unicodedata import category
 from urllib.parse import unquote
 
 from unskew.errors import InputError
@@ -29,6 +30,15 @@ def is_url(path: str) -> bool:
     (True, False)
     """
     return "://" in path
+
+
+def can_be_shown(path: str) -> bool:
+    r"""Whether a path is text, without control characters and marks that turn what is around them.
+
+    >>> can_be_shown("/data/ét\u3000é.csv"), can_be_shown("/\u202ex"), can_be_shown("\ud800")
+    (True, False, False)
+    """
+    return all(letter.isprintable() or category(letter) == "Zs" for letter in path)
 
 
 def place_of(url: str) -> str:

@@ -172,7 +172,7 @@ def _mixed(source: str | Path, column: pl.Series, bad: pl.Series, what: str, whe
     many = int(bad.sum())
     others = "" if many == 1 else f", the first of {many} that are not"
     return InputError(
-        f"{source} {where(row)}: column {column.name!r} holds {what}, but {column[row]!r:.60} is "
+        f"{source} {where(row)}: column {column.name!r} holds {what}, but {column[row]!r} is "
         f"not one{others}. Correct it, or leave the cell empty where the value is missing."
     )
 

@@ -112,7 +112,7 @@ def plain_column(column: pl.Series, kind: str) -> pl.Series:
     empty = column.null_count() == len(column)
     if not empty and not _holds(column.dtype, kind):
         raise InputError(
-            f"column {column.name!r} must hold a {kind}; got {odd_value(column, kind)!r:.40}. Write it as in the log."
+            f"column {column.name!r} must hold a {kind}; got {odd_value(column, kind)!r}. Write it as in the log."
         )
     if kind == "category":
         return texts(column).fill_null(MISSING)
@@ -133,7 +133,7 @@ def _places(column: pl.Series, order: Sequence[str]) -> pl.Series:
     words = texts(column)
     for word in words.filter(~words.is_in(order))[:1]:
         told = ", ".join(order)
-        raise InputError(f"column {column.name!r} must hold one of {told}; got {word!r:.40}. Write it as in the log.")
+        raise InputError(f"column {column.name!r} must hold one of {told}; got {word!r}. Write it as in the log.")
     places = {word: float(k) for k, word in enumerate(order)}
     return words.replace_strict(places, default=None, return_dtype=pl.Float64).fill_null(np.nan)
 

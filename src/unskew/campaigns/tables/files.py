@@ -348,12 +348,12 @@ def _as_in(log: pl.DataFrame, column: pl.Series) -> pl.Series:
             return date
         value = str(odd[0])
     elif pl.Array in (wanted, column.dtype):
-        value = column.drop_nulls()[:1].to_list()[0]
+        value = str(column.drop_nulls()[:1].to_list()[0])
     else:
         value = odd_value(column, kinds(log.select(column.name))[column.name])
     raise InputError(
         f"column {column.name!r} holds {_words(log[column.name])} in the log and {_words(column)} in the pool "
-        f"({value!r:.40}). Write it in the same way in both."
+        f"({value!r}). Write it in the same way in both."
     )
 
 

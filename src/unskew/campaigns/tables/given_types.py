@@ -58,12 +58,12 @@ def checked(types: Mapping[str, Any] | None) -> dict[str, str]:
         if word not in KINDS:
             raise unknown(f"type of column {column!r}", word, KINDS)
         if colon and word != "ordinal":
-            raise InputError(f"only an ordinal has an order; got {kind!r:.60} for column {column!r}. Leave it out.")
+            raise InputError(f"only an ordinal has an order; got {kind!r} for column {column!r}. Leave it out.")
         order = levels(kind)
         if colon and (len(set(order)) < 2 or len(set(order)) < len(order) or "" in order):
             raise InputError(
                 f"the order of column {column!r} must be two or more different values, the lowest first; got "
-                f"{kind!r:.60}. Write --type {column}=ordinal:low,medium,high."
+                f"{kind!r}. Write --type {column}=ordinal:low,medium,high."
             )
         found[str(column)] = ordinal(order) if colon else word
     return found
@@ -180,7 +180,7 @@ def _ordered(source: str | Path, bare: pl.Series, order: Sequence[str], where: C
 def _refuse_level(source: str | Path, level: Sequence[str], name: str, remedy: str) -> None:
     if level:
         raise InputError(
-            f"{source}: column {name!r} has no order by itself: {level[0]!r:.40} and {level[1]!r:.40} begin with the "
+            f"{source}: column {name!r} has no order by itself: {level[0]!r} and {level[1]!r} begin with the "
             f"same number. {remedy}."
         )
 
@@ -236,6 +236,6 @@ def _refuse(
         many = "" if bad.sum() == 1 else f", the first of {bad.sum()}"
         raise InputError(
             f"{source} {where(row)}: column {column.name!r} must hold {rule}, by the type given; got "
-            f"{str(column[row])!r:.60}{many}. {remedy or 'Correct it'}, leave the cell empty where the value is "
+            f"{str(column[row])!r}{many}. {remedy or 'Correct it'}, leave the cell empty where the value is "
             "missing, or give another type."
         )

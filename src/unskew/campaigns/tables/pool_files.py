@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +24,7 @@ from unskew.pools.files import FilePool, PoolFile, check_ids, find_files
 from unskew.pools.fingerprints import MOST_ROWS
 from unskew.pools.formats import kind_of, scanned, separator_of
 from unskew.pools.ids import bare, shared_ids
-from unskew.pools.remote import is_url, opening, place_of
+from unskew.pools.remote import can_be_shown, is_url, opening, place_of
 from unskew.pools.scanning import Progress
 from unskew.pools.stretches import Stretch
 from unskew.pools.text_files import as_number
@@ -33,8 +32,6 @@ from unskew.pools.text_files import columns_of as text_columns
 from unskew.pools.trying import try_files
 from unskew.rows import Rows
 from unskew.writing import put_text
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 COPIED = 200_000
 """One file of more rows than this stays where it is, and is never read whole. A smaller one is copied into the
@@ -138,13 +135,13 @@ def _fit(file: PoolFile) -> bool:
 
 def _check_path(path: Path, name: str) -> None:
     """Refuse what is neither an absolute path, which is never an address, nor one in a store."""
-    if name.startswith("/") and os.path.normpath(name) == name and not _CONTROL.search(name):
+    if name.startswith("/") and os.path.normpath(name) == name and can_be_shown(name):
         return
     try:
         place_of(name)
     except InputError:
         raise NotAgreed(
-            f"{path} names {name!r:.120}, which is neither a whole path on this machine nor in a "
+            f"{path} names {name!r}, which is neither a whole path on this machine nor in a "
             "store that a pool may be in. Restore it from a copy, or ask whoever made the folder."
         ) from None
 

@@ -1,5 +1,6 @@
 // Answers being sent. Each is kept, even across a reload, until the server has accepted or refused it. They are sent one
-// at a time and in order. An undo beyond a limit is not kept: whoever wants it can ask again. Sending one twice does no harm: the server recognises an answer it already has.
+// at a time and in order. Sending one twice does no harm: the server recognises an answer it already has.
+// An undo beyond a limit is not kept: whoever wants it can ask again.
 
 import { call, judged, denied, limited, pause } from "./api.js";
 

@@ -216,7 +216,7 @@ def said(ran: Ran) -> Any:
     except ValueError:
         return ran.out
     return {key: [row["id"] for row in value] if key == "rows" and isinstance(value, list) else value
-            for key, value in record.items() if key != "snapshot"}  # fmt: skip
+            for key, value in record.items() if not key.startswith("snapshot")}  # fmt: skip
 
 
 def difference(found: Any, expected: Any) -> str:

@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import Page as Tab
+from playwright.sync_api import Route
 
 from campaign_folder import move_to
 from unskew.campaigns import Campaign
@@ -20,7 +22,7 @@ from unskew.campaigns.ledger import live
 from unskew.campaigns.ledger.snapshot import FILE
 from unskew.campaigns.user_cache import user_cache
 from unskew.web.planner import InProcess, Outlook, Planner
-from web_page import PATIENCE, begin, links_of, serve_process, wait_for
+from web_page import PATIENCE, Page, begin, links_of, serve_process, wait_for
 
 
 @contextmanager
@@ -132,6 +134,25 @@ def test_damage_to_old_events_is_shown_to_the_administrator(tmp_path: Path, monk
         status = client.get("/api/status").json()
         assert "event 4 of the ledger was changed" in status["damage"] and status["trouble"] is None
         assert not list(user_cache().rglob(FILE))
+
+
+def test_the_progress_page_says_what_damage_means_until_it_is_repaired(page: Page, visit: Callable[..., Tab]) -> None:
+    tab = visit(None)
+    damage = "event 4 of the ledger was changed. Restore the ledger from a copy."
+
+    def damaged(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(json={**answer.json(), "damage": damage})
+
+    tab.route("**/api/status*", damaged)
+    box = tab.locator("#trouble")
+    box.wait_for(state="visible")
+    words = box.inner_text()
+    assert words.startswith("Event 4 of the ledger was changed. Restore the ledger from a copy. ")
+    for part in ("still taken and kept", "no more rows are chosen", "unskew verify", "keep a copy"):
+        assert part in words
+    tab.unroute("**/api/status*")
+    box.wait_for(state="hidden")
 
 
 @pytest.mark.parametrize("damage", [None, "event 4 of the ledger was changed"])

@@ -7,6 +7,10 @@ import { advise, agreed, decides } from "./decide.js";
 import { watchResults } from "./results.js";
 
 const EVERY = 3000;
+// What else is to be known about a damaged ledger.
+const DAMAGED = "Answers are still taken and kept in the ledger, but no more rows are chosen. "
+  + "Run “unskew verify” to look at all of it. Before you restore an earlier copy, stop the page "
+  + "and keep a copy of the ledger as it is now: answers given since are only there.";
 const $ = (id) => document.getElementById(id);
 const count = (n) => n.toLocaleString("en");
 const drawn = {};
@@ -48,7 +52,8 @@ function tiles(s) {
   const next = { choosing: "the next rows are being chosen", done: "no row is left to label", others: "these are the last rows" };
   $("held-more").textContent = next[s.stand] && !s.waiting ? next[s.stand] : `${count(s.waiting)} more available`;
   const trouble = s.trouble ? `The next rows cannot be chosen: ${s.trouble}` : "";
-  alarm(s.damage || trouble);
+  const damage = s.damage ? `${sentence(s.damage)} ${DAMAGED}` : "";
+  alarm(damage || trouble);
 }
 
 // Shown above all numbers, and read out only if it is new.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from campaign_folder import replayed, told
 from unskew.campaigns import Campaign, State
-from unskew.campaigns.ledger import live, snapshot, store
+from unskew.campaigns.ledger import live, place, snapshot, store
 from unskew.campaigns.ledger.chain import Link
 from unskew.campaigns.ledger.engines import serialised
 from unskew.campaigns.ledger.events import (
@@ -254,8 +254,9 @@ def pragmas(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_opening_reads_only_the_events_after_the_snapshot(
-    kept: Path, clock: Any, reads: list[int], pragmas: list[str]
+    kept: Path, clock: Any, reads: list[int], pragmas: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(place, "SMALL", 0)  # as for a large ledger
     with Campaign.open(kept, now=clock) as campaign:
         last = campaign.ledger.last(campaign.id).number
         assert campaign.status().spent == 12

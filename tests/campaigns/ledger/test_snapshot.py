@@ -379,9 +379,9 @@ def test_a_snapshot_of_events_that_were_lost_since_is_not_used(kept: Path, clock
 
 def test_nothing_in_a_campaigns_folder_is_taken_for_a_snapshot(kept: Path, clock: Any, reads: list[int]) -> None:
     (file,) = files()
-    for place in (kept, kept / "cache"):
-        place.mkdir(exist_ok=True)
-        shutil.copy(file, place / FILE)
+    for folder in (kept, kept / "cache"):
+        folder.mkdir(exist_ok=True)
+        shutil.copy(file, folder / FILE)
     file.unlink()
     reads.clear()
     with Campaign.open(kept, now=clock) as campaign:

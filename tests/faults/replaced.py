@@ -3,6 +3,7 @@
 import random
 import shutil
 import sqlite3
+import subprocess
 import time
 import traceback
 from collections import Counter
@@ -44,6 +45,7 @@ def replace(
     notes, refused, result = scratch / "notes", context.RawArray("i", workers), Replaced()
     notes.mkdir()
     attack = Attack(folder, other, scratch)
+    result.faults += [f"{kind}: {why}" for kind in WRITTEN_OVER for why in written_over(scratch, kind)]
     children = []
     try:
         for at in range(workers):
@@ -56,7 +58,7 @@ def replace(
             attack.remember()
             KINDS[kind](attack, chance)
             result.incidents[kind] += 1
-            why = attack.repair()
+            why = attack.repair(kind)
             if why:
                 result.faults.append(f"{kind}: {why}")
             tick(time.monotonic() - begun)
@@ -74,12 +76,10 @@ class Attack:
 
     def __init__(self, folder: Path, other: Path, scratch: Path) -> None:
         self.folder, self.ledger, self.other = folder, folder / "ledger.sqlite", other / "ledger.sqlite"
-        self.older = scratch / "older.sqlite"
-        self.was = 0
+        self.older, self.at_work = scratch / "older.sqlite", scratch / "at-work"
 
     def remember(self) -> None:
-        """The file that is there now, and a copy of it as it is."""
-        self.was = self.ledger.stat().st_ino
+        """A copy of the ledger as it is."""
         self.older.unlink(missing_ok=True)
         with closing(sqlite3.connect(self.ledger, timeout=60)) as here, closing(sqlite3.connect(self.older)) as copy:
             here.backup(copy)
@@ -123,10 +123,10 @@ class Attack:
     def delete_latest(self, chance: random.Random) -> None:
         self.beside("-wal").unlink(missing_ok=True)
 
-    def repair(self) -> str:
+    def repair(self, kind: str) -> str:
         """Do what the message says; why that is not possible, or ""."""
-        if self.ledger.exists() and self.ledger.stat().st_ino == self.was and self.beside("-wal").exists():
-            return ""  # it came back by itself
+        if kind in BACK:
+            return ""  # other files may be new: whoever opens a ledger makes what is missing beside it
         until = time.monotonic() + PATIENCE
         while not (saved := self.saved()):
             if time.monotonic() > until:
@@ -155,6 +155,51 @@ KINDS: dict[str, Callable[[Attack, random.Random], None]] = {
     "replaced by another campaign's": Attack.put_another,
     "its latest writes deleted": Attack.delete_latest,
 }
+
+BACK = ("moved away and back", "folder moved away and back")
+"""After these, everything is where it was."""
+
+
+WRITTEN_OVER = {
+    "a copy made at work was copied over it": 'cp -r "$1/." "$0"',
+    "its latest writes were cut off": 'truncate -s 0 "$0/ledger.sqlite-wal"',
+    "its latest writes were written over with zeros": (
+        'n=$(wc -c < "$0/ledger.sqlite-wal"); head -c $n /dev/zero | dd of="$0/ledger.sqlite-wal" conv=notrunc'
+    ),
+}
+"""What a shell does to the folder $0, of which $1 is an earlier copy. What it destroys is gone, and that is said."""
+
+
+def written_over(scratch: Path, kind: str) -> list[str]:
+    """After the files were written over, no call is acknowledged, by the same `Campaign`, until they are put back."""
+    from unskew.campaigns import Campaign
+    from unskew.errors import LedgerReplaced
+
+    folder = begin(scratch / f"over-{list(WRITTEN_OVER).index(kind)}", budget=40)
+    copy, whole, faults = folder.with_name("copy"), folder.with_name("whole"), []
+    with suppress(LedgerReplaced), Campaign.open(folder) as campaign:
+        ids = [row.id for row in campaign.ask(12, by="ann")]
+        campaign.tell({ids[0]: truth(ids[0])}, by="ann")
+        subprocess.run(["cp", "-r", folder, copy], check=True)
+        for id in ids[1:6]:
+            campaign.tell({id: truth(id)}, by="ann")
+        subprocess.run(["cp", "-r", folder, whole], check=True)
+        subprocess.run(["sh", "-c", WRITTEN_OVER[kind], folder, copy], check=True, capture_output=True)
+        for id in ids[6:]:
+            for call in (lambda id=id: campaign.tell({id: truth(id)}, by="ann"), campaign.answers, campaign.status):
+                try:
+                    call()
+                    faults.append("a call was answered")
+                except LedgerReplaced:
+                    pass
+    for path in folder.glob("ledger.sqlite*"):
+        path.unlink()
+    for path in whole.glob("ledger.*"):
+        shutil.copy(path, folder)
+    with Campaign.open(folder) as campaign:
+        if {given.row.id for given in campaign.answers()} != set(ids[:6]):
+            faults.append("a copy that was whole does not hold all answers")
+    return faults
 
 
 def events_in(path: Path) -> int:

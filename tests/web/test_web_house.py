@@ -3,6 +3,7 @@
 import json
 import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -370,3 +371,24 @@ def test_serve_makes_a_house_and_finds_its_campaigns_again(tmp_path: Path, made:
             assert given(ada)
     with pytest.raises(InputError, match="is a folder for several. Invite people on a campaign's page"):
         serve(tmp_path / "house", host="127.0.0.1", port=0, annotators=["ada"], ready=print)
+
+
+def test_an_older_copy_that_is_put_over_a_campaign_at_work_takes_no_answer(
+    house: House, admin: httpx.Client, made: Path, tmp_path: Path
+) -> None:
+    """It is a whole ledger. Only the page that is open knows that there was more."""
+    folder, copy = house.folder / "loans", tmp_path / "copy"
+    shutil.copytree(made, folder)
+    with Campaign.open(folder) as campaign:
+        campaign.ask(30, by="grace")
+    rows = admin.post("/c/loans/api/ask", json={"n": 6}).raise_for_status().json()["rows"]
+    first, second, third = ({"answers": [{"id": row["id"], "label": "1"}]} for row in rows[:3])
+    assert admin.post("/c/loans/api/tell", json=first).status_code == 200
+    shutil.copytree(folder, copy)
+    assert admin.post("/c/loans/api/tell", json=second).status_code == 200
+    for path in copy.iterdir():  # written over in place, as `cp -r copy/. loans` does
+        subprocess.run(["cp", path, folder], check=True)
+    for _ in range(3):
+        assert names(admin) == ["loans"]
+        refused = admin.post("/c/loans/api/tell", json=third)
+        assert refused.status_code == 503 and "Nothing more is taken" in refused.json()["detail"]

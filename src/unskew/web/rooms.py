@@ -40,6 +40,7 @@ class Room:
 
     marker: tuple[int, int]
     """Tells the file that makes the folder a campaign from another one."""
+    id: str
     campaign: Campaign
     app: FastAPI
     running: AsyncExitStack | None = field(default=None)
@@ -79,6 +80,9 @@ class Rooms:
             marker, room = self._marker(name), self._rooms.get(name)
             if room is not None and room.marker == marker:
                 return room
+            if room is not None and marker is not None and await run_in_threadpool(self._still, name, room, marker):
+                room.marker = marker
+                return room
             if room is not None:  # it was moved away, and perhaps another one is there now
                 await self._shut(self._rooms.pop(name))
             if marker is None:
@@ -86,8 +90,15 @@ class Rooms:
             dir = self.folder / name
             campaign = await run_in_threadpool(opened, dir)
             app = create_app(campaign, InProcess(dir), name=name, admins=self.admins, limits=None)
-            room = self._rooms[name] = Room(marker, campaign, app)
+            room = self._rooms[name] = Room(marker, Folder(dir).identify()[0], campaign, app)
             return room
+
+    def _still(self, name: str, room: Room, marker: tuple[int, int]) -> bool:
+        """Whether the same campaign was written over the file, perhaps with an older ledger.
+
+        The page that is open knows what was acknowledged. One that is opened now would not.
+        """
+        return room.marker[0] == marker[0] and Folder(self.folder / name).identify()[0] == room.id
 
     async def _page(self, name: str) -> FastAPI | None:
         """The page of that campaign, with its planner running."""

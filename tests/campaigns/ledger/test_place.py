@@ -278,3 +278,69 @@ def test_a_saved_ledger_replaces_no_file(path, tmp_path):
             path.with_name("away").rename(path)
     assert len(set(saved)) == 3 and [len(told(one)) for one in saved] == [2, 3, 4]
     assert all(os.stat(one).st_mode & 0o777 == os.stat(path).st_mode & 0o777 for one in saved)
+
+
+def cut_off(latest):
+    subprocess.run(["truncate", "-s", "0", latest], check=True)
+
+
+def cut_in_two(latest):
+    subprocess.run(["truncate", "-s", "-1", latest], check=True)
+
+
+def zeroed(latest):
+    subprocess.run(["dd", "if=/dev/zero", f"of={latest}", "bs=1024", "count=2", "conv=notrunc"], check=True)
+
+
+@pytest.mark.parametrize("attack", [cut_off, cut_in_two, zeroed])
+def test_nothing_is_taken_after_the_latest_writes_were_destroyed(path, attack):
+    settled = path.read_bytes()
+    with Ledger(path, create=False) as ledger:
+        tell(ledger, "2")
+        attack(path.with_name("ledger.sqlite-wal"))
+        uses = (partial(tell, ledger, "3"), partial(ledger.events, "c"), ledger.check_place)
+        for use in (*uses, *uses):
+            with pytest.raises(LedgerReplaced, match="ledger.sqlite-wal, which was cut off or written over") as caught:
+                use()
+        assert caught.value.saved is None or told(caught.value.saved) == ["1", "2"], "all, or none"
+    assert path.read_bytes() == settled, "the ledger itself is not written to"
+
+
+def test_a_copy_made_at_work_that_is_copied_over_all_files_is_noticed_until_they_are_back(path, tmp_path):
+    """The older ledger is a whole one: only who has read or written more can tell."""
+    folder, copy, whole = path.parent, tmp_path / "copy", tmp_path / "whole"
+    with Ledger(path, create=False) as ledger:
+        tell(ledger, "2")
+        subprocess.run(["cp", "-r", folder, copy], check=True)
+        tell(ledger, "3")
+        subprocess.run(["cp", "-r", folder, whole], check=True)
+        subprocess.run(["cp", "-r", f"{copy}/.", folder], check=True)
+        for use in (partial(tell, ledger, "4"), partial(ledger.events, "c"), partial(ledger.last, "c")) * 2:
+            with pytest.raises(LedgerReplaced, match="Nothing more is taken"):
+                use()
+        subprocess.run(["cp", "-r", f"{whole}/.", folder], check=True)
+        tell(ledger, "5")
+    assert told(path) == ["1", "2", "3", "5"]
+
+
+def test_a_ledger_without_an_event_that_was_seen_is_refused_for_good(path):
+    with Ledger(path, create=False) as ledger:
+        tell(ledger, "2")
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("DROP TRIGGER events_no_delete")
+            other.execute("DELETE FROM events WHERE id = (SELECT max(id) FROM events)")
+        for use in (partial(ledger.events, "c"), partial(tell, ledger, "3"), partial(ledger.last, "c")) * 2:
+            with pytest.raises(LedgerReplaced, match="event 2, which was read before, is no longer in the ledger"):
+                use()
+
+
+@pytest.mark.parametrize("mode", ["PASSIVE", "FULL", "RESTART", "TRUNCATE"])
+def test_the_latest_writes_may_be_settled_by_another_program(path, mode):
+    with Ledger(path, create=False) as ledger, Ledger(path, create=False) as other:
+        for k in range(4):
+            tell(ledger, f"mine {k}")
+            with closing(sqlite3.connect(path)) as connection:
+                assert connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()[0] == 0
+            tell(other, f"theirs {k}")
+            assert len(ledger.events("c")) == 2 * k + 3
+    assert len(told(path)) == 9

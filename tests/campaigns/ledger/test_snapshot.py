@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from campaign_folder import replayed, told
 from unskew.campaigns import Campaign, State
-from unskew.campaigns.ledger import live, snapshot, store
+from unskew.campaigns.ledger import live, place, snapshot, store
 from unskew.campaigns.ledger.chain import Link
 from unskew.campaigns.ledger.engines import serialised
 from unskew.campaigns.ledger.events import (
@@ -255,8 +255,9 @@ def pragmas(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_opening_reads_only_the_events_after_the_snapshot(
-    kept: Path, clock: Any, reads: list[int], pragmas: list[str]
+    kept: Path, clock: Any, reads: list[int], pragmas: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(place, "SMALL", 0)  # as for a large ledger
     with Campaign.open(kept, now=clock) as campaign:
         last = campaign.ledger.last(campaign.id).number
         assert campaign.status().spent == 12
@@ -387,9 +388,9 @@ def test_a_snapshot_of_events_that_were_lost_since_is_not_used(kept: Path, clock
 
 def test_nothing_in_a_campaigns_folder_is_taken_for_a_snapshot(kept: Path, clock: Any, reads: list[int]) -> None:
     (file,) = files()
-    for place in (kept, kept / "cache"):
-        place.mkdir(exist_ok=True)
-        shutil.copy(file, place / FILE)
+    for folder in (kept, kept / "cache"):
+        folder.mkdir(exist_ok=True)
+        shutil.copy(file, folder / FILE)
     file.unlink()
     reads.clear()
     with Campaign.open(kept, now=clock) as campaign:

@@ -84,15 +84,21 @@ class Writer:
     def __init__(self, connection: Connection, campaign: str, at: str) -> None:
         self._connection, self._campaign, self._at = connection, campaign, at
         self._escaped = escaped(connection)
-        self._last: Link | None = None
+        self.last: Link | None = None
+        """The last event that was appended."""
+        self.reached: Link | None = None
+        """The last event that others have written, as far as it was read."""
 
     def events(self, after: Recorded | Link | None = None) -> list[Recorded]:
         """The events after that one, or all, including those appended in this transaction."""
-        return _read(self._connection, self._campaign, after)
+        events = _read(self._connection, self._campaign, after)
+        if self.last is None and events:
+            self.reached = _link(events[-1])
+        return events
 
     def append(self, *events: Event, by: str = "") -> Link:
         """Add events, in this order, done by one person or, with "", by the program. Returns the last one's link."""
-        last, rows = self._last or _last(self._connection, self._campaign), []
+        last, rows = self.last or _last(self._connection, self._campaign), []
         for one in events:
             body = serialised(one.as_body(), escaped=self._escaped)
             last = chain.after(last, 0, self._at, one.kind, by, body)
@@ -102,7 +108,8 @@ class Writer:
             )  # fmt: skip
         if rows:
             self._connection.execute(insert(_events), rows)
-        self._last = last
+            last = Link(_last(self._connection, self._campaign).id, last.number, last.hash)
+        self.last = last
         return last
 
 
@@ -157,6 +164,8 @@ class Ledger:
         """Whether it can only be read because its disk is full."""
         self.wrote = False
         """Whether something was written through this object."""
+        self._reached: dict[str, Link] = {}
+        """By campaign, the last event that was read or acknowledged: without it, it is another ledger."""
         try:
             self._connect(create=create)
         except StoreError as error:
@@ -238,7 +247,10 @@ class Ledger:
         if after is None:
             self._check_file_once()
         with self._errors(), self._begin() as connection:
-            return _read(connection, campaign, after, most)
+            events = _read(connection, campaign, after, most)
+        if events:
+            self._reach(campaign, _link(events[-1]))
+        return events
 
     def parts(self, campaign: str, after: Recorded | Link | None = None) -> Iterator[list[Recorded]]:
         """The same in parts, so that a long history is never in memory as a whole."""
@@ -264,7 +276,10 @@ class Ledger:
         with self._errors(), self._begin() as connection:
             found = select(c.number, c.hash).where(c.id == link.id, c.campaign == campaign)
             row = connection.execute(found).first()
-        return row is not None and tuple(row) == (link.number, link.hash)
+        here = row is not None and tuple(row) == (link.number, link.hash)
+        if here:
+            self._reach(campaign, link)
+        return here
 
     def check_file(self) -> None:
         """Refuse an SQLite file that is damaged, as far as SQLite can tell. It reads all of the file."""
@@ -304,12 +319,27 @@ class Ledger:
     def writing(self, campaign: str) -> Iterator[Writer]:
         """A transaction in which nobody else writes to the campaign. An exception inside it undoes it."""
         self.check_writable()
-        with self._errors(), self._begin(writing=True) as connection:
-            # SQLite has one writer anyway. In PostgreSQL the campaign's row serves as the lock.
-            row = select(_campaigns.c.id).where(_campaigns.c.id == campaign).with_for_update()
-            if connection.execute(row).scalar() is None:
-                raise self._missing(campaign)
-            yield Writer(connection, campaign, self._at())
+        writer = None
+        try:
+            with self._errors(), self._begin(writing=True) as connection:
+                # SQLite has one writer anyway. In PostgreSQL the campaign's row serves as the lock.
+                row = select(_campaigns.c.id).where(_campaigns.c.id == campaign).with_for_update()
+                if connection.execute(row).scalar() is None:
+                    raise self._missing(campaign)
+                writer = Writer(connection, campaign, self._at())
+                yield writer
+        finally:
+            if writer is not None and writer.reached is not None:
+                self._reach(campaign, writer.reached)
+        if writer.last is not None:
+            self._reach(campaign, writer.last, written=True)
+
+    def _reach(self, campaign: str, link: Link, *, written: bool = False) -> None:
+        before = self._reached.get(campaign)
+        if link.number and (before is None or before.number < link.number):
+            self._reached[campaign] = link
+            if self._place is not None:
+                self._place.reach((link.id, link.number, link.hash), written=written)
 
     def _prepare(self, *, create: bool) -> None:
         """Check what tables there are, and run the migrations that are missing."""
@@ -319,6 +349,8 @@ class Ledger:
                 if strange is not None:
                     raise self._damaged(f"{strange!r:.60} is not part of it")
             wanted = missing(connection, MIGRATIONS)
+        if self._place is not None and self._place.small:
+            self._check_file_once()
         if wanted == list(MIGRATIONS) and not create:
             raise StoreError(f"{self._shown} holds no ledger. Check the store, or restore it from a copy.")
         if wanted and self.read_only:
@@ -342,6 +374,7 @@ class Ledger:
         place = self._place  # before the engine: `_reopen` changes it last
         if place is not None and place.touched():
             self._engine.dispose()
+        reached = list(self._reached.values())  # before the transaction sees a state of the ledger
         committing = False
         try:
             with self._engine.connect() as plain:
@@ -349,6 +382,8 @@ class Ledger:
                 with connection.begin():
                     if writing and place is not None:
                         place.check()
+                    for link in reached:
+                        _still(connection, link)
                     yield connection
                     committing = writing
         except DBAPIError as error:
@@ -402,7 +437,7 @@ class Ledger:
             yield
         except (DBAPIError, PoolTimeout) as error:
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()
-            remedy = _remedy(cause)
+            remedy = _remedy(cause, no_room=full(getattr(error, "orig", None)))
             kind = LedgerBusy if busy(getattr(error, "orig", None)) else StoreError
             kind = LedgerDamaged if remedy == RESTORE else kind
             raise kind(f"the ledger {self._shown}: {cause[0] if cause else error}. {remedy}") from error
@@ -427,11 +462,14 @@ def _last(connection: Connection, campaign: str) -> Link:
     return _root(connection, campaign) if row is None else Link(*row)
 
 
+def _link(event: Recorded | Link) -> Link:
+    return Link(event.id, event.number, event.hash)
+
+
 def _still(connection: Connection, after: Recorded | Link) -> Link:
     """The link of an event that was read before. It is gone if another ledger was copied into the file."""
-    c = _events.c
+    c, link = _events.c, _link(after)
     here = connection.execute(select(c.id, c.number, c.hash).where(c.id == after.id)).first()
-    link = Link(after.id, after.number, after.hash)
     if after.number and (here is None or Link(*here) != link):
         raise LedgerReplaced(
             f"event {after.number}, which was read before, is no longer in the ledger: another file was copied into "
@@ -476,11 +514,22 @@ def ledger_of(folder: Folder, patience: float | None, now: Callable[[], datetime
         raise StoreError(f"{folder.marker} names a store that cannot be used: {error}") from None
 
 
-def _remedy(cause: list[str]) -> str:
-    """What to do about an error of the database."""
+_ROOM = "Nothing was changed. Make room on the disk and try again."
+
+
+def _remedy(cause: list[str], *, no_room: bool) -> str:
+    """What to do about an error of the database. `no_room` is whether its code is one of a full disk."""
     said = " ".join(cause).lower()
+    if no_room and "unable to open" not in said:
+        return _ROOM
     for words, remedy in (
-        (("full", "disk i/o", "no space", "too large"), "Nothing was changed. Make room on the disk and try again."),
+        (
+            ("disk i/o",),
+            "Nothing was changed. If the disk works, the files beside the ledger (-wal, -shm) do not belong to it: "
+            "stop every program that uses this campaign, and restore the ledger from a copy, or from "
+            "ledger.rescued-*.sqlite if there is one.",
+        ),
+        (("full", "no space", "too large"), _ROOM),
         (("locked", "lock timeout", "busy"), "Nothing was changed. Another process is writing; try again."),
         (
             ("not a database", "malformed", "corrupt", "no such", "duplicate column", "decode to utf-8"),

@@ -330,7 +330,7 @@ class Options(TypedDict, total=False):
             least=0,
             most=1,
             remedy="A good first value is 0.5.",
-            reference="The share of the labels that is drawn at random. The error estimate rests on them.",
+            reference="The share of the labels that is drawn at random. The error estimate is based on them.",
             recorded="drawn",
             pages=(
                 Page(

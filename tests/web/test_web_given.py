@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import httpx
 import polars as pl
+import pytest
 
 from unskew.campaigns import Campaign
+from unskew.web import limits
 from web_page import Page, rows, tell
 
 
@@ -14,8 +16,9 @@ def everything(page: Page) -> list[str]:
 
 
 def test_one_token_that_tries_every_id_gets_one_and_the_same_refusal(
-    page: Page, client: Callable[..., httpx.Client]
+    page: Page, client: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(limits, "MINUTE", 0.0)  # so that all of them are tried
     bob, eve = client("bob"), client("eve")
     answered, skipped, held = (row["id"] for row in rows(bob, 3)["rows"])
     tell(bob, answered, "yes").raise_for_status()
@@ -35,8 +38,8 @@ def test_one_token_that_tries_every_id_gets_one_and_the_same_refusal(
     refusal = "row ID was never given to you. Answer only rows that were."
     undo = "only your last answer can be taken back; ID is not it. Answer the next row."
     assert seen == {
-        (409, f'{{"detail":"{refusal}","problems":["{refusal}"]}}'),
-        (409, f'{{"detail":"{undo}","problems":[]}}'),
+        (409, f'{{"detail":"{refusal}","problems":["{refusal}"],"lasting":false}}'),
+        (409, f'{{"detail":"{undo}","problems":[],"lasting":false}}'),
     }
     leases = [e for e in page.campaign.ledger.events(page.campaign.id)[len(before) :] if e.actor == "eve"]
     assert leases == []

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 def verify(dir: Dir, as_json: Json = False) -> None:
-    """Look at the whole ledger: every event, its snapshot, and the tables of log and pool.
+    """Check the whole ledger: every event, and the tables.
 
+    The user's snapshot is compared with the events, and the tables of log and pool with their digests.
     The other commands read only what came after the snapshot. If anything is damaged, one line names it.
 
     unskew verify bank

@@ -2,7 +2,7 @@
 # make test    every test, simulations in their short form
 # make test-slow    the long forms of simulations: more repeats, more models
 # make test-label-studio    a round trip through the real Label Studio, in an environment of its own
-# make test-faults    ten minutes of kills, damaged files and odd inputs, with the figures of the run
+# make test-faults    twenty minutes of attacks: kills, damaged files, odd inputs; with the figures of the run
 # make check   style, types, layers, documentation, known holes
 # make bench   speed
 # make docs    the documentation, as a site in site/

@@ -1,4 +1,4 @@
-"""Try to break campaigns for about ten minutes, print the figures, and fail if anything broke.
+"""Try to break campaigns for about twenty minutes, print the figures, and fail if anything broke.
 
     python -m faults [--seed N] [--scale SHARE] [--only PART] [--json FILE] [--write FILE.md]
 

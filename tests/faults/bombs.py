@@ -125,7 +125,10 @@ def commands(folder: Path, bomb: Path, campaign: Path) -> dict[str, list[str]]:
     }
     if bomb.suffix in (".parquet", ".arrow"):
         found["columns, a folder"] = ["columns", "--log", str(pool), *known]
-        found["start, a pool in a folder"] = [*start, "--log", str(good / "log.parquet"), "--pool", str(pool)]
+        schema = pl.read_parquet_schema if bomb.suffix == ".parquet" else pl.read_ipc_schema
+        if "note" in schema(bomb):  # a pool with other columns than the log's is refused for that
+            log = str(good / "log.parquet")
+            found["start, a pool in a folder"] = [*start, "--log", log, "--pool", str(pool)]
     return found
 
 
